@@ -1,0 +1,1 @@
+"""Vision models that ship with the product, and what reads them."""

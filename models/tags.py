@@ -1,0 +1,112 @@
+"""Tags without a text model: ImageNet likelihoods, read as a point among the meanings of texts.
+
+The method is ConSE (Norouzi et al., "Zero-Shot Learning by Convex Combination of Semantic Embeddings",
+2013): a picture's vector is the mean of the text vectors of its likeliest classes, weighted by their
+likelihoods. The square root over the likelihoods flattens them, which measured better.
+
+It tells kinds of things and a few scenes. It cannot tell colours, counts, actions, or people.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+CLASSES_USED = 15
+FLATTENING = 0.5
+"""Exponent over the classes' likelihoods."""
+
+EVEN_COSINE = 0.5
+COSINE_STEP = 0.08
+"""Likelihood is 1/2 at the first and 0.73 one step above: set by eye on camera pictures, no calibration."""
+
+
+class Tag(NamedTuple):
+    """A thing that may be in a picture.
+
+    Attributes:
+        name: From the table's own vocabulary.
+        likelihood: 0..1, growing with the cosine; no calibrated probability.
+    """
+
+    name: str
+    likelihood: float
+
+
+class TagTable:
+    """The text vectors of classes and tags.
+
+    Args:
+        class_vectors: (classes, 384) float16, of unit length, in the order of the logits.
+        names: The tags.
+        tag_vectors: (tags, 384) float16, of unit length, in the order of `names`.
+    """
+
+    def __init__(
+        self, class_vectors: NDArray[np.float16], names: tuple[str, ...], tag_vectors: NDArray[np.float16]
+    ) -> None:
+        self._classes = class_vectors
+        self._names = names
+        self._mean = class_vectors.mean(axis=0, dtype=np.float32)
+        centred = tag_vectors.astype(np.float32) - self._mean
+        self._tags = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Reads what tools/make_tag_table.py wrote.
+
+        Raises:
+            ModelError: The file is missing or no such table.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as table:
+                names = tuple(map(str, table["tags"]))
+                return cls(table["class_vectors"], names, table["tag_vectors"])
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ModelError(f"{path} is no tag table ({error}); reinstall fieldwatch") from error
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every tag there is."""
+        return self._names
+
+    def vector(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Where a picture lies among texts.
+
+        Args:
+            logits: (classes,) float32, raw.
+
+        Returns:
+            (384,) float32 of unit length, the caller's own. Its cosine with the MiniLM embedding of
+            "a photo of a ..." tells how well the text fits.
+        """
+        likeliest = np.argpartition(logits, -CLASSES_USED)[-CLASSES_USED:]
+        weights = np.exp(FLATTENING * (logits[likeliest] - logits[likeliest].max()))
+        mixed: NDArray[np.float32] = weights @ self._classes[likeliest].astype(np.float32)
+        mixed /= np.linalg.norm(mixed)
+        return mixed
+
+    def tags(self, logits: NDArray[np.float32], count: int = 3) -> tuple[Tag, ...]:
+        """The tags that fit a picture, likeliest first; none when nothing does.
+
+        All texts of the form "a photo of" share a direction; without taking it away everything fits a bit.
+
+        Args:
+            logits: As `vector` takes them.
+            count: At most so many.
+        """
+        away = self.vector(logits) - self._mean
+        cosines = self._tags @ (away / np.linalg.norm(away))
+        fitting = [index for index in np.argsort(-cosines)[:count] if cosines[index] >= EVEN_COSINE]
+        likelihoods = 1 / (1 + np.exp((EVEN_COSINE - cosines) / COSINE_STEP))
+        return tuple(Tag(self._names[index], float(likelihoods[index])) for index in fitting)

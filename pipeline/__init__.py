@@ -1,0 +1,1 @@
+"""fieldwatch: what a camera sees, as structured events."""

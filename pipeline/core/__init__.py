@@ -1,0 +1,1 @@
+"""Vocabulary and decisions: no sockets, processes, files of the system or models."""

@@ -1,0 +1,39 @@
+"""All exceptions the project raises, in one tree."""
+
+from __future__ import annotations
+
+
+class PipelineError(Exception):
+    """Base: catch this to catch everything of ours. The text names the thing and the remedy."""
+
+
+class ConfigError(PipelineError):
+    """The configuration cannot be used; the text names file, line and key."""
+
+
+class TopologyError(PipelineError):
+    """The tables of stages and links do not fit together, or a stage did not become ready."""
+
+
+class RunDirectoryError(PipelineError):
+    """The runtime directory is taken by another daemon, or is not private."""
+
+
+class FrameOverwrittenError(PipelineError):
+    """The ring has moved on; drop the message. Expected under load."""
+
+
+class FrameTooLargeError(PipelineError):
+    """A picture does not fit a slot of the ring, or there is no memory for it."""
+
+
+class ModelError(PipelineError):
+    """A model file is missing, damaged, or not what its row in the catalogue says."""
+
+
+class SourceError(PipelineError):
+    """A source of pictures cannot be opened or read; the text is for the operator, without credentials."""
+
+
+class SinkUnavailableError(PipelineError):
+    """A sink cannot take an event now; the event is kept and offered again."""

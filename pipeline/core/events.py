@@ -1,0 +1,206 @@
+"""The event an operator reads: a CloudEvents 1.0 envelope around typed data. The JSON Schema comes from here."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from pipeline.core.facts import Facts
+from pipeline.core.geometry import Box
+from pipeline.core.vocabulary import ClockState, EndedBy, Nanoseconds, Operation
+
+SCHEMA_ID = "urn:fieldwatch:schema:event:1"
+TYPE_PATTERN = r"^fieldwatch\.(motion|scene|object|incident|camera|system|thermal|model|sink|replay)\.[a-z_]+\.v[0-9]+$"
+
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+AnalysisStatus = Literal["ok", "skipped", "timeout", "invalid", "filtered", "failed", "pending"]
+AnalysisFlag = Literal["injection_suspected", "ungrounded", "language_mismatch", "truncated", "retried"]
+
+
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Base: what is not known is left out of the line."""
+
+
+class Media(_Part, frozen=True, kw_only=True):
+    """Where in which recording or stream; milliseconds count from the first picture."""
+
+    uri: str | UnsetType = UNSET
+    pts_ms: float
+    start_pts_ms: float | UnsetType = UNSET
+    end_pts_ms: float | UnsetType = UNSET
+    frame: int
+    width: int | UnsetType = UNSET
+    height: int | UnsetType = UNSET
+    rotation: Literal[0, 90, 180, 270] | UnsetType = UNSET
+
+
+class Motion(_Part, frozen=True, kw_only=True):
+    """What moves, in boxes of the upright picture (left, top, right, bottom; 0..1)."""
+
+    is_motion: bool
+    area_ratio: Ratio
+    global_change: bool
+    boxes: tuple[Box, ...] | UnsetType = UNSET
+
+
+class Candidate(_Part, frozen=True, kw_only=True):
+    """One class the classifier considered."""
+
+    type: str
+    likelihood: Ratio
+
+
+class Scene(_Part, frozen=True, kw_only=True):
+    """What the classifier makes of it; without a class it abstained."""
+
+    class_: str | UnsetType = msgspec.field(name="class", default=UNSET)
+    label: str | UnsetType = UNSET
+    likelihood: Ratio | UnsetType = UNSET
+    candidates: tuple[Candidate, ...] | UnsetType = UNSET
+
+
+class Model(_Part, frozen=True, kw_only=True):
+    """Which model spoke."""
+
+    name: str
+    version: str
+    sha256: str | UnsetType = UNSET
+    device: str | UnsetType = UNSET
+    fallback: bool | UnsetType = UNSET
+
+
+class Tokens(_Part, frozen=True, kw_only=True):
+    """What the language model read and wrote."""
+
+    prompt: int
+    cached: int
+    output: int
+
+
+class Analysis(_Part, frozen=True, kw_only=True):
+    """What was concluded, and how it came about."""
+
+    status: AnalysisStatus
+    reason: str | UnsetType = UNSET
+    schema_valid: bool | UnsetType = UNSET
+    grounded: bool | UnsetType = UNSET
+    language: str | UnsetType = UNSET
+    title: Annotated[str, Meta(max_length=80)] | UnsetType = UNSET
+    summary: Annotated[str, Meta(max_length=280)] | UnsetType = UNSET
+    fields: dict[str, str | int | float | bool | None] | UnsetType = UNSET
+    flags: tuple[AnalysisFlag, ...] | UnsetType = UNSET
+    scene_text: tuple[str, ...] | UnsetType = UNSET
+    model: Model | UnsetType = UNSET
+    tokens: Tokens | UnsetType = UNSET
+    ttft_ms: float | UnsetType = UNSET
+    decode_tok_s: float | UnsetType = UNSET
+
+
+class Thermal(_Part, frozen=True, kw_only=True):
+    """How hot the board is."""
+
+    level: int
+    temp_c: float
+
+
+class Evidence(_Part, frozen=True, kw_only=True):
+    """A file kept beside the events."""
+
+    kind: Literal["frame", "clip", "embedding"]
+    ref: str
+    sha256: str
+    pts_ms: float
+
+
+class EventData(_Part, frozen=True, kw_only=True):
+    """The part of an event that is ours; absent parts do not apply."""
+
+    operation: Operation
+    ended_by: EndedBy | UnsetType = UNSET
+    topic: str | UnsetType = UNSET
+    clock: ClockState | UnsetType = UNSET
+    media: Media | UnsetType = UNSET
+    motion: Motion | UnsetType = UNSET
+    scene: Scene | UnsetType = UNSET
+    facts: Facts | UnsetType = UNSET
+    priority: Literal["alarm", "warning", "routine"] | UnsetType = UNSET
+    analysis: Analysis | UnsetType = UNSET
+    details: dict[str, str | int | float | bool | None] | UnsetType = UNSET
+    timing_ms: dict[str, float] | UnsetType = UNSET
+    drops: dict[str, int] | UnsetType = UNSET
+    thermal: Thermal | UnsetType = UNSET
+    evidence: tuple[Evidence, ...] | UnsetType = UNSET
+    config_hash: str | UnsetType = UNSET
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line: the CloudEvents envelope with the extensions of this project."""
+
+    specversion: Literal["1.0"]
+    id: Annotated[str, Meta(pattern="^[0-9A-HJKMNP-TV-Z]{26}$")]
+    source: Annotated[str, Meta(min_length=1)]
+    type: Annotated[str, Meta(pattern=TYPE_PATTERN)]
+    subject: Annotated[str, Meta(min_length=1)]
+    time: str
+    datacontenttype: Literal["application/json"] | UnsetType = UNSET
+    dataschema: str | UnsetType = UNSET
+    sequence: Annotated[str, Meta(pattern="^[0-9]{12}$")]
+    recordedtime: str
+    severitytext: Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]
+    severitynumber: Annotated[int, Meta(ge=1, le=24)]
+    monotime: Annotated[str, Meta(pattern="^[0-9]+$")]
+    bootid: str
+    traceparent: str | UnsetType = UNSET
+    data: EventData
+
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def ulid(utc_ns: Nanoseconds, *identity: str) -> str:
+    """Return a ULID of a time and of what the event is, so that sending it again gives the same id.
+
+    48 bits of milliseconds and 80 bits of a hash, in Crockford's base 32 (github.com/ulid/spec).
+    """
+    digest = hashlib.sha256("\0".join(identity).encode()).digest()
+    number = ((max(0, utc_ns) // 1_000_000) & (1 << 48) - 1) << 80 | int.from_bytes(digest[:10], "big")
+    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def rfc3339(utc_ns: Nanoseconds) -> str:
+    """Nanoseconds since 1970 as RFC 3339 in UTC, to the millisecond (cut, not rounded)."""
+    moment = datetime.fromtimestamp(utc_ns // 1_000_000_000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{utc_ns // 1_000_000 % 1000:03d}Z"
+
+
+def milliseconds(duration: Nanoseconds | int) -> float:
+    """Nanoseconds as milliseconds with three decimals: what media times are given in."""
+    return round(duration / 1e6, 3)
+
+
+def schema() -> dict[str, object]:
+    """Return the JSON Schema of one event line, made from the types above."""
+    (reference,), parts = msgspec.json.schema_components([Event], ref_template="#/$defs/{name}")
+    name = str(reference["$ref"]).rpartition("/")[2]
+    event = parts.pop(name)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        **event,
+        "allOf": [
+            _then(r"^fieldwatch\.(motion|scene|object|incident)\.", "media"),
+            _then(r"^fieldwatch\.incident\.end\.", "ended_by"),
+        ],
+        "$defs": parts,
+    }
+
+
+def _then(pattern: str, required: str) -> dict[str, object]:
+    return {
+        "if": {"properties": {"type": {"pattern": pattern}}},
+        "then": {"properties": {"data": {"required": [required]}}},
+    }

@@ -1,0 +1,180 @@
+"""Frame pool: a ring of planar YUV pictures in sealed shared memory; one writer, many readers, no copies."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.core.errors import FrameOverwrittenError, FrameTooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.messages import FrameRef
+
+Plane = NDArray[np.uint8]
+
+_PAGE = mmap.PAGESIZE
+_HEADER_BYTES = _PAGE
+
+
+class Planes(NamedTuple):
+    """A borrowed picture, planar YUV 4:2:0: luma (height, width), chroma (height+1)//2 x (width+1)//2, uint8.
+
+    The three planes lie one behind the other without gaps. `full_range` says that luma spans 0..255.
+    """
+
+    y: Plane
+    u: Plane
+    v: Plane
+    full_range: bool = False
+
+
+def picture_bytes(width: int, height: int) -> int:
+    """Bytes of a YUV 4:2:0 picture of this size, odd sizes included."""
+    return width * height + 2 * ((width + 1) // 2) * ((height + 1) // 2)
+
+
+class FramePool:
+    """A ring of slots in one memfd.
+
+    The header holds one number: how many frames were begun. A frame is whole while fewer than `slots - 1`
+    newer ones were begun; the spare slot is one frame time of margin, so that no lock, no reference count and
+    no memory barrier is needed, and a reader that is killed leaves nothing to clean up. Who needs a frame
+    for longer copies it to the keyframe pool.
+
+    Every slot has the address space of the largest allowed picture, but memory only for the pictures that it
+    holds (`reserve`), so that a camera may change its size in mid-stream without a new ring.
+    """
+
+    def __init__(self, descriptor: int, slots: int, slot_bytes: int, *, writable: bool) -> None:
+        """Map a ring made by `create`; the descriptor stays the caller's."""
+        self.descriptor = descriptor
+        self.slots = slots
+        self.slot_bytes = slot_bytes
+        self._reserved = (0, 0)
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+        self._map = mmap.mmap(descriptor, _HEADER_BYTES + slots * slot_bytes, prot=protection)
+        self._begun = np.frombuffer(self._map, np.int64, 1)  # aligned 8-byte stores never tear (measured)
+        self._bytes = np.frombuffer(self._map, np.uint8)
+
+    @classmethod
+    def create(cls, name: str, slots: int, largest: tuple[int, int]) -> FramePool:
+        """Make a ring for pictures up to `largest` (width, height); nothing is reserved yet.
+
+        The memfd has no name in the file system, so nothing is left after a kill, and it is sealed against
+        resizing, so no reader can be hit by SIGBUS through a shortened file.
+        """
+        slot_bytes = -(-picture_bytes(*largest) // _PAGE) * _PAGE
+        descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(descriptor, _HEADER_BYTES + slots * slot_bytes)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
+        return cls(descriptor, slots, slot_bytes, writable=True)
+
+    @property
+    def begun(self) -> int:
+        """How many frames were begun so far."""
+        return int(self._begun[0])
+
+    @property
+    def address(self) -> int:
+        """Where this process maps the ring: lets a test prove that a plane lies in it."""
+        return int(self._bytes.ctypes.data)
+
+    def reserve(self, width: int, height: int) -> None:
+        """Back all slots with memory for pictures of this size, so that writing cannot end in SIGBUS.
+
+        Raises FrameTooLargeError, which names what is needed, when the size or the memory does not allow it.
+        """
+        if self._reserved == (width, height):
+            return
+        needed = picture_bytes(width, height)
+        if needed > self.slot_bytes:
+            raise FrameTooLargeError(
+                f"pictures of {width}x{height} need {needed / 1e6:.1f} MB a slot, the ring allows "
+                f"{self.slot_bytes / 1e6:.1f} MB: raise frames.largest"
+            )
+        self._give_back_memory(needed)
+        try:
+            os.posix_fallocate(self.descriptor, 0, _HEADER_BYTES)
+            for slot in range(self.slots):
+                os.posix_fallocate(self.descriptor, self._offset(slot), needed)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.ENOMEM):
+                raise
+            raise FrameTooLargeError(
+                f"no memory for {self.slots} pictures of {width}x{height} ({self.slots * needed / 1e6:.0f} MB): "
+                "use a smaller stream or fewer frames.slots"
+            ) from error
+        self._reserved = (width, height)
+
+    def begin(self, width: int, height: int) -> tuple[int, Planes]:
+        """Open the next slot: its sequence number and its writable planes. Who reads it last loses it."""
+        sequence = self.begun + 1
+        self._begun[0] = sequence
+        return sequence, self._planes(sequence, width, height, full_range=False)
+
+    def copy(self, planes: Planes) -> int:
+        """Copy a picture into the next slot; return its sequence number."""
+        height, width = planes.y.shape
+        self.reserve(width, height)
+        sequence, slot = self.begin(width, height)
+        for source, target in zip(planes[:3], slot[:3], strict=True):
+            np.copyto(target, source)
+        return sequence
+
+    @contextmanager
+    def reading(self, frame: FrameRef) -> Iterator[Planes]:
+        """Lend the frame's planes in place, read-only.
+
+        Raises FrameOverwrittenError before the block, or after it where the ring moved on meanwhile: what was
+        computed inside is then worth nothing.
+        """
+        self._check(frame)
+        planes = self._planes(frame.sequence, frame.width, frame.height, full_range=frame.full_range)
+        for plane in planes[:3]:
+            plane.flags.writeable = False
+        yield planes
+        self._check(frame)
+
+    def close(self) -> None:
+        """Forget the mapping; it goes when the last borrowed view does."""
+        del self._begun, self._bytes
+        try:
+            self._map.close()
+        except BufferError:  # a view is still out there; the mapping goes with it
+            return
+
+    def _check(self, frame: FrameRef) -> None:
+        if self.begun - frame.sequence >= self.slots - 1:
+            raise FrameOverwrittenError(frame)
+
+    def _offset(self, slot: int) -> int:
+        return _HEADER_BYTES + slot * self.slot_bytes
+
+    def _planes(self, sequence: int, width: int, height: int, *, full_range: bool) -> Planes:
+        start = self._offset(sequence % self.slots)
+        half_width, half_height = (width + 1) // 2, (height + 1) // 2
+        luma, chroma = width * height, half_width * half_height
+        pixels = self._bytes[start : start + luma + 2 * chroma]
+        return Planes(
+            pixels[:luma].reshape(height, width),
+            pixels[luma : luma + chroma].reshape(half_height, half_width),
+            pixels[luma + chroma :].reshape(half_height, half_width),
+            full_range,
+        )
+
+    def _give_back_memory(self, needed: int) -> None:
+        """Return the pages behind a smaller picture; the slots keep their address space."""
+        kept = -(-needed // _PAGE) * _PAGE
+        if picture_bytes(*self._reserved) <= kept:
+            return
+        for slot in range(self.slots):
+            self._map.madvise(mmap.MADV_REMOVE, self._offset(slot) + kept, self.slot_bytes - kept)

@@ -1,0 +1,86 @@
+"""Boxes and polygons in 0..1 of a picture, and what rotation does to them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Box: TypeAlias = tuple[float, float, float, float]  # left, top, right, bottom; 0..1, origin top left
+Point: TypeAlias = tuple[float, float]  # x, y; 0..1
+Polygon: TypeAlias = tuple[Point, ...]
+
+WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+
+
+def upright(box: Box, rotation: int) -> Box:
+    """Turn a box of the stored picture into the upright picture.
+
+    `rotation` is how far the stored picture is turned clockwise to stand upright: 0, 90, 180 or 270 degrees.
+    """
+    left, top, right, bottom = box
+    if rotation == 90:  # noqa: PLR2004  # degrees
+        return (1 - bottom, left, 1 - top, right)
+    if rotation == 180:  # noqa: PLR2004  # degrees
+        return (1 - right, 1 - bottom, 1 - left, 1 - top)
+    if rotation == 270:  # noqa: PLR2004  # degrees
+        return (top, 1 - right, bottom, 1 - left)
+    return box
+
+
+def area(box: Box) -> float:
+    """Area of a box, as a share of the picture; 0 for an empty one."""
+    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
+
+
+def shared(one: Box, other: Box) -> float:
+    """Area common to two boxes, as a share of the picture."""
+    left, top = max(one[0], other[0]), max(one[1], other[1])
+    return area((left, top, min(one[2], other[2]), min(one[3], other[3])))
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union, 0..1."""
+    both = shared(one, other)
+    union = area(one) + area(other) - both
+    return both / union if union > 0 else 0.0
+
+
+def covers(one: Box, other: Box) -> float:
+    """Share of the smaller box that lies in the larger, 0..1: high when one holds the other."""
+    smaller = min(area(one), area(other))
+    return shared(one, other) / smaller if smaller > 0 else 0.0
+
+
+def around(boxes: tuple[Box, ...]) -> Box:
+    """Return the smallest box that holds all boxes. Raises ValueError for none."""
+    return (
+        min(box[0] for box in boxes),
+        min(box[1] for box in boxes),
+        max(box[2] for box in boxes),
+        max(box[3] for box in boxes),
+    )
+
+
+def centre(box: Box) -> Point:
+    """Return the middle of a box."""
+    return ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+
+
+def foot(box: Box) -> Point:
+    """Where a thing stands: the middle of the lower edge."""
+    return ((box[0] + box[2]) / 2, box[3])
+
+
+def inside(point: Point, polygon: Polygon) -> bool:
+    """Whether a point lies in a polygon (even-odd rule; the upper and left edges belong to it)."""
+    x, y = point
+    odd = False
+    for (x1, y1), (x2, y2) in zip(polygon, (*polygon[1:], polygon[0]), strict=True):
+        if (y1 > y) != (y2 > y) and x < (x2 - x1) * (y - y1) / (y2 - y1) + x1:
+            odd = not odd
+    return odd
+
+
+def rounded(box: Box) -> Box:
+    """Clip to the picture and round to 1/10000 of it: what events carry (0.4 px at 4K)."""
+    left, top, right, bottom = (round(min(1.0, max(0.0, edge)), 4) for edge in box)
+    return (left, top, right, bottom)

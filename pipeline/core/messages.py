@@ -1,0 +1,218 @@
+"""Every message that crosses a link. Facts in the past tense; nothing here does I/O."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Literal, NewType, TypeAlias
+
+import msgspec
+
+from pipeline.core.events import Analysis, EventData
+from pipeline.core.facts import Facts
+from pipeline.core.geometry import Box
+from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
+
+EventKey = NewType("EventKey", str)  # names an event for its acknowledgement: subject/revision
+
+
+class Priority(IntEnum):
+    """How soon an incident must be dealt with; lower is sooner."""
+
+    ALARM = 0
+    WARNING = 1
+    ROUTINE = 2
+
+
+class FrameRef(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Names a frame in a ring and says when it was taken; the pixels stay where they are."""
+
+    camera: CameraId
+    sequence: int  # place in the ring: counts frames begun since the ring was made
+    index: int  # pictures decoded before this one, from 0
+    pts_ns: Nanoseconds  # the camera's timeline; never goes backwards
+    utc_ns: Nanoseconds  # when it happened, nanoseconds since 1970 in UTC
+    width: int  # of the stored picture, pixels
+    height: int
+    rotation: int = 0  # degrees clockwise from the stored picture to the upright one
+    full_range: bool = False  # luma 0..255 instead of 16..235
+
+
+class Hop(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """One stage's share of a message's latency; the host adds it, stages never do."""
+
+    stage: str
+    received_at: Nanoseconds  # monotonic
+    sent_at: Nanoseconds
+
+
+class Detection(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A thing the classifier saw."""
+
+    label: str  # the detector's own class: truck, dog, boat
+    group: Group
+    likelihood: float  # 0..1
+    box: Box  # upright, 0..1 of the whole picture
+
+
+class Message(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Base of all messages."""
+
+    hops: tuple[Hop, ...] = ()
+
+
+class FrameCaptured(Message, frozen=True, tag=True, kw_only=True):
+    """A camera delivered a frame."""
+
+    frame: FrameRef
+
+
+class CameraChanged(Message, frozen=True, tag=True, kw_only=True):
+    """A camera came, went, or its recording ended."""
+
+    camera: CameraId
+    state: Literal["found", "lost", "ended"]
+    reason: str  # for the operator; no credentials
+    pts_ns: Nanoseconds
+    utc_ns: Nanoseconds
+
+
+class MotionMeasured(Message, frozen=True, tag=True, kw_only=True):
+    """A frame was compared with its background; without boxes it says that the camera is alive and quiet."""
+
+    frame: FrameRef
+    boxes: tuple[Box, ...]  # upright, largest first
+    area_ratio: float  # 0..1 of the picture
+    global_change: bool  # light or camera, not a thing
+
+
+class SceneClassified(Message, frozen=True, tag=True, kw_only=True):
+    """What the classifier saw where something moved, or where something seen stood still."""
+
+    frame: FrameRef
+    boxes: tuple[Box, ...]
+    area_ratio: float
+    global_change: bool
+    detections: tuple[Detection, ...] | None = None  # None: not looked at this time
+    still: bool = False  # the look was at a thing that no longer moves
+
+
+class FeaturesWanted(Message, frozen=True, tag=True, kw_only=True):
+    """An incident asks for the features of a keyframe."""
+
+    incident: IncidentId
+    priority: Priority
+    keyframe: FrameRef  # in the keyframe pool
+    box: Box  # upright region to encode
+
+
+class FeaturesEncoded(Message, frozen=True, tag=True, kw_only=True):
+    """The encoder's view of a keyframe."""
+
+    incident: IncidentId
+    tags: tuple[str, ...]  # most likely first
+    embedding: bytes  # float16, little endian, unit length: the text-space vector of the tags
+    model: str
+
+
+class DescriptionWanted(Message, frozen=True, tag=True, kw_only=True):
+    """An incident asks to be described; the answer names the revision it is about."""
+
+    incident: IncidentId
+    revision: int
+    priority: Priority
+    facts: Facts
+    final: bool  # the incident is over: this description closes it
+
+
+class IncidentDescribed(Message, frozen=True, tag=True, kw_only=True):
+    """What describe made of the facts."""
+
+    incident: IncidentId
+    revision: int
+    analysis: Analysis
+
+
+class Keyframe(msgspec.Struct, frozen=True, array_like=True):
+    """A picture that an event brings along, and the name its evidence file gets."""
+
+    frame: FrameRef  # in the keyframe pool
+    ref: str  # below the folder of the events
+    pts_ms: float
+
+
+class EventRaised(Message, frozen=True, tag=True, kw_only=True):
+    """Something an operator is told. `key` stays the same when it is sent again."""
+
+    key: EventKey
+    kind: str  # fieldwatch.AREA.WHAT.v1
+    camera: CameraId | None  # None: the device itself
+    subject: str
+    priority: Priority
+    pts_ns: Nanoseconds
+    utc_ns: Nanoseconds
+    data: EventData
+    keyframes: tuple[Keyframe, ...] = ()
+
+
+class EventDelivered(Message, frozen=True, tag=True, kw_only=True):
+    """Every sink has the event, or has kept it."""
+
+    key: EventKey
+
+
+class StageRestarted(Message, frozen=True, tag=True, kw_only=True):
+    """The supervisor replaced a stage that died or stood still."""
+
+    stage: str
+    restarts: int
+    reason: str
+    pts_ns: Nanoseconds
+    utc_ns: Nanoseconds
+
+
+class Ticked(Message, frozen=True, tag=True, kw_only=True):
+    """Time went by. Only live: a replay has no time but that of its pictures."""
+
+    pts_ns: Nanoseconds
+    utc_ns: Nanoseconds
+
+
+AnyMessage: TypeAlias = (
+    FrameCaptured
+    | CameraChanged
+    | MotionMeasured
+    | SceneClassified
+    | FeaturesWanted
+    | FeaturesEncoded
+    | DescriptionWanted
+    | IncidentDescribed
+    | EventRaised
+    | EventDelivered
+    | StageRestarted
+    | Ticked
+)
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[AnyMessage] = msgspec.msgpack.Decoder(AnyMessage)
+
+
+def encode(message: AnyMessage) -> bytes:
+    """Encode one message for a link."""
+    return _encoder.encode(message)
+
+
+def decode(data: bytes | memoryview) -> AnyMessage:
+    """Decode and validate one message. Raises msgspec.ValidationError or msgspec.DecodeError."""
+    return _decoder.decode(data)
+
+
+def camera_of(message: AnyMessage) -> CameraId | None:
+    """Which camera a message is about, where it is about one picture of one."""
+    if isinstance(message, FrameCaptured | MotionMeasured | SceneClassified):
+        return message.frame.camera
+    return None
+
+
+def seconds(duration: Nanoseconds | int) -> Seconds:
+    """Nanoseconds as seconds."""
+    return Seconds(duration / 1e9)

@@ -1,0 +1,314 @@
+"""Every setting, its default and its bounds. `config/pipeline.toml` shows them with a comment each."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from msgspec import Meta, field
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.geometry import Polygon
+from pipeline.core.vocabulary import CameraId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1)]
+Outline = Annotated[Polygon, Meta(min_length=3)]
+PriorityName = Literal["alarm", "warning", "routine"]
+
+
+class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base: a table of the file; an unknown key is an error, never ignored."""
+
+
+class SiteSettings(_Section, frozen=True):
+    """Where the device stands."""
+
+    name: str = "site"
+    device: str = "device"
+    timezone: str = "UTC"  # IANA name: local times in facts
+
+
+class ZoneSettings(_Section, frozen=True):
+    """A part of a camera's picture with a name and rules of its own."""
+
+    polygon: Outline  # x, y in 0..1 of the upright picture
+    name: str = ""  # what people call it; default: the table's name
+    priority: PriorityName | None = None  # default: by class
+    restricted: bool = False  # nobody may be here: rule restricted_zone
+    open_hours: str = ""  # "07:00-18:00"; outside them: rule after_hours
+    loiter_s: Positive = 60.0  # somebody stays as long: rule loiter
+    crowd: Count = 8  # as many at once: rule crowd
+
+
+class CameraSettings(_Section, frozen=True):
+    """One camera."""
+
+    source: str  # rtsp://, http://, /dev/video0, a file, synthetic://
+    place: str = ""  # what people call where it looks; default: the camera's name
+    rotation: Literal[0, 90, 180, 270] | None = None  # default: what the stream says
+    open_hours: str = ""
+    restricted: bool = False
+    loiter_s: Positive = 60.0
+    crowd: Count = 8
+    priority: PriorityName | None = None
+    outside_zones: Literal["watch", "ignore"] = "watch"
+    zones: dict[str, ZoneSettings] = field(default_factory=dict)
+    masks: dict[str, Outline] = field(default_factory=dict)  # nothing in here counts
+
+
+class CaptureSettings(_Section, frozen=True):
+    """How pictures come in."""
+
+    frames_per_s: Positive = 10.0  # looked at; every picture is decoded, the others are not copied
+    open_timeout_s: Positive = 5.0
+    read_timeout_s: Positive = 5.0
+    reconnect_first_s: Positive = 0.5
+    reconnect_most_s: Positive = 30.0
+
+
+class FramesSettings(_Section, frozen=True):
+    """The shared memory."""
+
+    slots: Annotated[int, Meta(ge=4)] = 8  # a camera
+    keyframes: Annotated[int, Meta(ge=4)] = 16  # for all cameras together
+    largest: tuple[int, int] = (8192, 4320)  # address space only; memory is taken for the real size
+
+
+class MotionSettings(_Section, frozen=True):
+    """When a difference counts as movement."""
+
+    sensitivity: Annotated[float, Meta(ge=0.25, le=4)] = 1.0  # higher finds fainter things
+    quiet_report_s: Positive = 0.5  # how often a quiet camera says that it is alive
+
+
+class ClassifySettings(_Section, frozen=True):
+    """The resident classifier."""
+
+    model: str = "nanodet-g-160-int8"
+    looks_per_s: Positive = 3.0  # a camera, in media time, while something moves
+    crops_a_look: Count = 2
+    min_likelihood: Share = 0.35
+    still_looks_per_s: Positive = 1.0  # at a thing that stopped, so that waiting is not leaving
+    still_most_s: Positive = 900.0  # then it belongs to the picture
+
+
+class EncodeSettings(_Section, frozen=True):
+    """The feature encoder."""
+
+    model: str = "efficientnet-lite0-224-int8"
+    backend: Literal["cpu"] = "cpu"
+    tags: Annotated[int, Meta(ge=0, le=10)] = 3
+
+
+class TriggerSettings(_Section, frozen=True):
+    """The life of an incident. The four durations are those of Matter's zone management."""
+
+    gap_s: Positive = 3.0  # quiet for so long ends it
+    max_s: Positive = 600.0  # longer ones are ended and begun anew
+    blind_s: Annotated[float, Meta(ge=0)] = 0.0  # after one, this zone starts none
+    lost_after_s: Positive = 10.0  # without a picture the camera counts as lost
+    features_wait_s: Positive = 1.0  # then it is described without tags
+    report_wait_s: Positive = 5.0  # then it ends without a new description
+    resend_after_s: Positive = 2.0  # an event that nobody acknowledged
+    open_hours: str = ""  # of the site; cameras and zones may say otherwise
+
+
+class PrioritySettings(_Section, frozen=True):
+    """How urgent an incident is by what it is about; a zone's own priority goes before."""
+
+    person: PriorityName = "warning"
+    vehicle: PriorityName = "routine"
+    animal: PriorityName = "routine"
+    other: PriorityName = "routine"
+    unknown: PriorityName = "routine"
+    restricted: PriorityName = "alarm"
+
+
+class DescribeSettings(_Section, frozen=True):
+    """What is written about an incident."""
+
+    language: Literal["en"] = "en"
+
+
+class EmitSettings(_Section, frozen=True):
+    """Where events go."""
+
+    sinks: tuple[Literal["jsonl", "stdout"], ...] = ("jsonl",)
+    folder: str = ""  # default: the state folder
+    evidence: bool = True
+    jpeg_quality: Annotated[int, Meta(ge=30, le=100)] = 85
+    evidence_most_mb: Positive = 1000.0  # the oldest go first
+    rotate_mb: Positive = 64.0
+    keep_files: Count = 16
+    fsync: Literal["never", "incident", "always"] = "incident"
+    spool: Count = 10_000  # events kept while a sink cannot take them
+
+
+class RuntimeSettings(_Section, frozen=True):
+    """The daemon itself."""
+
+    run_dir: str = ""  # sockets; default: the user's runtime folder
+    state_dir: str = ""  # journal and events; default: the user's state folder
+    ready_s: Positive = 60.0
+    stop_s: Positive = 5.0
+    restart_first_s: Positive = 0.1
+    restart_most_s: Positive = 30.0
+
+
+class Settings(_Section, frozen=True):
+    """The whole file."""
+
+    site: SiteSettings = field(default_factory=SiteSettings)
+    cameras: dict[CameraId, CameraSettings] = field(default_factory=dict)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    frames: FramesSettings = field(default_factory=FramesSettings)
+    motion: MotionSettings = field(default_factory=MotionSettings)
+    classify: ClassifySettings = field(default_factory=ClassifySettings)
+    encode: EncodeSettings = field(default_factory=EncodeSettings)
+    trigger: TriggerSettings = field(default_factory=TriggerSettings)
+    priority: PrioritySettings = field(default_factory=PrioritySettings)
+    describe: DescribeSettings = field(default_factory=DescribeSettings)
+    emit: EmitSettings = field(default_factory=EmitSettings)
+    runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
+
+    def digest(self) -> str:
+        """Return twelve hex digits that change with any setting: which configuration made an event."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing wrong with a configuration file."""
+
+    line: int
+    path: str
+    text: str
+
+
+def load(path: Path) -> Settings:
+    """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    settings, problems = parse(text)
+    if settings is None or problems:
+        raise ConfigError("\n".join(f"{path}:{problem.line}: {problem.text}" for problem in problems))
+    return settings
+
+
+def parse(text: str) -> tuple[Settings | None, list[Problem]]:
+    """Turn the text of a configuration into settings, or say everything that is wrong with it."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        return None, [Problem(int(found[1]) if found else 1, "", f"not valid TOML: {error}")]
+    lines = _lines(text)
+    problems = [
+        Problem(_line(lines, where), where, what) for where, what in _unknown_keys(tables, Settings, "")
+    ]
+    if problems:
+        return None, problems
+    try:
+        settings = msgspec.convert(tables, Settings)
+    except msgspec.ValidationError as error:
+        return None, [_from_validation(error, lines)]
+    return settings, [Problem(_line(lines, where), where, what) for where, what in _contradictions(settings)]
+
+
+def _unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield every key that no setting has, with the nearest that one has."""
+    known = get_type_hints(kind)
+    for key, value in table.items():
+        path = f"{where}.{key}" if where else key
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1, 0.5)
+            hint = f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(sorted(known))}"
+            yield path, f"unknown key `{path}`{hint}"
+            continue
+        yield from _unknown_below(value, known[key], path)
+
+
+def _unknown_below(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(value, dict):
+        return
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield from _unknown_keys(value, kind, path)
+    elif get_origin(kind) is dict:
+        member = get_args(kind)[1]
+        for name, entry in value.items():
+            yield from _unknown_below(entry, member, f"{path}.{name}")
+
+
+def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield what each key allows but all together do not."""
+    try:
+        ZoneInfo(settings.site.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        yield "site.timezone", f"unknown time zone `{settings.site.timezone}`: use an IANA name such as Europe/Vienna"
+    yield from _hours("trigger.open_hours", settings.trigger.open_hours)
+    for name, camera in settings.cameras.items():
+        where = f"cameras.{name}"
+        if not re.fullmatch(r"[A-Za-z0-9._~-]{1,48}", name):
+            yield where, f"camera name `{name}`: use 1 to 48 letters, digits, dots, dashes or underscores"
+        yield from _hours(f"{where}.open_hours", camera.open_hours)
+        for label, zone in camera.zones.items():
+            yield from _hours(f"{where}.zones.{label}.open_hours", zone.open_hours)
+            yield from _outline(f"{where}.zones.{label}.polygon", zone.polygon)
+        for label, outline in camera.masks.items():
+            yield from _outline(f"{where}.masks.{label}", outline)
+
+
+def _hours(where: str, text: str) -> Iterator[tuple[str, str]]:
+    if text and not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d", text):
+        yield where, f"`{text}` is no span of hours: write it as 07:00-18:00"
+
+
+def _outline(where: str, polygon: Polygon) -> Iterator[tuple[str, str]]:
+    if any(not 0 <= edge <= 1 for point in polygon for edge in point):
+        yield where, "points are shares of the picture, 0..1, not pixels: divide by width and height"
+
+
+def _from_validation(error: msgspec.ValidationError, lines: dict[str, int]) -> Problem:
+    """Turn msgspec's `... - at `$.cameras[...].source`` into a line of the file."""
+    text, _, where = str(error).partition(" - at `$")
+    path = where.rstrip("`").strip(".")
+    line = _line(lines, path)
+    if "[...]" in path:  # msgspec does not name the member of a table of tables: find the likeliest line
+        pattern = re.compile(re.escape(path).replace(r"\[\.\.\.\]", r"(\.[^.]+)?"))
+        line = next((number for key, number in lines.items() if pattern.fullmatch(key)), line)
+    return Problem(line, path, f"`{path}`: {text}" if path else text)
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Map every key of a TOML text, with its tables, to its line."""
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line):
+            table = header[1].replace('"', "")
+            found.setdefault(table, number)
+        elif key := re.match(r"\s*([A-Za-z0-9_.\"-]+)\s*=", line):
+            name = key[1].replace('"', "")
+            found.setdefault(f"{table}.{name}" if table else name, number)
+    return found
+
+
+def _line(lines: dict[str, int], path: str) -> int:
+    """Return the line of a key, or of the nearest table above it."""
+    while path:
+        if path in lines:
+            return lines[path]
+        path = path.rpartition(".")[0]
+    return 1

@@ -1,0 +1,93 @@
+"""The contract between a stage and the runtime."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.core.frames import FramePool
+    from pipeline.core.messages import AnyMessage
+    from pipeline.core.settings import CameraSettings, Settings
+    from pipeline.core.vocabulary import CameraId, ClockState, Nanoseconds
+
+Outputs: TypeAlias = "Iterator[AnyMessage]"
+
+
+class Clock(Protocol):
+    """The times of an event that do not come from its message. Injected, so that a replay has none of its own."""
+
+    media: bool  # True: times are those of the recording, and a line may hold nothing that was measured
+
+    def recorded(self, utc_ns: Nanoseconds, pts_ns: Nanoseconds) -> tuple[Nanoseconds, Nanoseconds, str]:
+        """When the line is written (UTC), the boot-time clock, and the boot id."""
+        ...
+
+    def state(self) -> ClockState:
+        """Whether the wall clock can be trusted."""
+        ...
+
+    def now(self) -> tuple[Nanoseconds, Nanoseconds]:
+        """Return the time on the live timeline, which never goes backwards, and in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass; returns early when the stage is to stop."""
+        ...
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """Everything a stage may touch outside itself; tests build one by hand."""
+
+    settings: Settings
+    rings: Mapping[CameraId, FramePool]  # writable for the camera's capture, read-only elsewhere
+    keyframes: FramePool  # writable for trigger, read-only elsewhere
+    clock: Clock
+    camera: CameraId | None = None  # of stages that exist once a camera
+    uris: Mapping[CameraId, str] = field(default_factory=dict)  # what events call a camera's source
+    state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
+    stdout: int = 1  # descriptor that events may be printed to
+    began_utc_ns: Nanoseconds | None = None  # of a recording, where it is known: UTC of its first picture
+
+    def own_camera(self) -> CameraSettings:
+        """Return the settings of the camera this stage belongs to."""
+        assert self.camera is not None
+        return self.settings.cameras[self.camera]
+
+
+class Stage(ABC):  # noqa: B024  # every method has a default on purpose
+    """One step of the pipeline, alone in its process. It never sees a socket, a signal or a process."""
+
+    def __init__(self, context: StageContext) -> None:
+        self.context = context
+
+    def warm_up(self) -> None:
+        """Load models and run them once; the host reports READY only after this."""
+
+    def produce(self) -> Outputs:
+        """Sources only: yield messages until the footage ends."""
+        yield from ()
+
+    def handle(self, message: AnyMessage) -> Outputs:  # noqa: ARG002  # the default knows no message
+        """Turn one message into any number of others."""
+        yield from ()
+
+    def begin(self) -> Outputs:
+        """Say what an earlier life left unsaid: all stages are ready."""
+        yield from ()
+
+    def finish(self) -> Outputs:
+        """Say what must still be said: the stages before this one have ended."""
+        yield from ()
+
+    def waiting(self) -> bool:
+        """Whether answers are outstanding that the stage should stay for when it is stopped."""
+        return False
+
+    def close(self) -> None:
+        """Release what warm_up took."""

@@ -1,0 +1,141 @@
+"""From what happened to the event an operator reads. Pure; emit adds the envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.core import incidents
+from pipeline.core.events import Candidate, EventData, Media, Motion, Scene, milliseconds
+from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
+from pipeline.core.vocabulary import Nanoseconds
+
+if TYPE_CHECKING:
+    from pipeline.core.facts import Facts
+    from pipeline.core.incidents import Course
+    from pipeline.core.vocabulary import EndedBy
+
+Ongoing = Literal["start", "update"]
+CameraState = Literal["lost", "found"]
+
+_TOPICS = (
+    ("loiter", "tns1:RuleEngine/LoiteringDetector/ObjectIsLoitering"),
+    ("zone_entered", "tns1:RuleEngine/FieldDetector/ObjectsInside"),
+    ("motion", "tns1:RuleEngine/CellMotionDetector/Motion"),
+)
+_OBJECT_TOPIC = "tns1:RuleEngine/ObjectDetection/Object"
+_CAMERA_TOPIC = "tns1:VideoSource/SignalLoss"
+
+
+def incident_event(  # noqa: PLR0917  # all of it is one event
+    course: Course,
+    operation: Literal["start", "update", "end"],
+    facts: Facts,
+    priority: Priority,
+    uri: str,
+    ended_by: EndedBy | None = None,
+) -> tuple[Course, EventRaised]:
+    """Return the event, and the course with the event counted and its picture told of."""
+    course = _with_best_keyframe(course)
+    course = msgspec.structs.replace(course, revision=course.revision + 1)
+    known = 0 if operation == "update" else max(0, len(course.keyframes) - 1)
+    began = operation == "start"
+    event = EventRaised(
+        key=EventKey(f"{course.id}/{course.revision}"),
+        kind=f"fieldwatch.incident.{operation}.v1",
+        camera=course.camera,
+        subject=course.id,
+        priority=priority,
+        pts_ns=course.began_ns if began else course.frame.pts_ns,
+        utc_ns=course.began_utc_ns if began else course.frame.utc_ns,
+        data=EventData(
+            operation=operation,
+            ended_by=ended_by or UNSET,
+            topic=next((topic for rule, topic in _TOPICS if rule in course.rules), _OBJECT_TOPIC),
+            media=_media(course, uri, ended=ended_by is not None),
+            motion=_motion(course, moving=ended_by is None),
+            scene=_scene(course),
+            facts=facts,
+            priority=priority.name.lower(),  # type: ignore[arg-type]  # the names are the literals
+            analysis=course.analysis,
+        ),
+        keyframes=course.keyframes[known:] if operation != "update" else course.keyframes,
+    )
+    return course, event
+
+
+def camera_event(change: CameraChanged, number: int, uri: str) -> EventRaised:
+    """A camera was lost or found."""
+    lost = change.state == "lost"
+    return EventRaised(
+        key=EventKey(f"camera-{change.camera}/{number}"),
+        kind=f"fieldwatch.camera.{change.state}.v1",
+        camera=change.camera,
+        subject=f"camera-{change.camera}",
+        priority=Priority.WARNING if lost else Priority.ROUTINE,
+        pts_ns=change.pts_ns,
+        utc_ns=change.utc_ns,
+        data=EventData(
+            operation="start" if lost else "end",
+            topic=_CAMERA_TOPIC,
+            details={"reason": change.reason, "uri": uri},
+        ),
+    )
+
+
+def device_event(  # noqa: PLR0917  # all of it is one event
+    what: str,
+    number: int,
+    priority: Priority,
+    details: dict[str, str | int | float | bool | None],
+    pts_ns: Nanoseconds,
+    utc_ns: Nanoseconds,
+) -> EventRaised:
+    """Something about the device itself: `what` is AREA.WHAT, such as system.stage_restarted."""
+    return EventRaised(
+        key=EventKey(f"device/{number}"),
+        kind=f"fieldwatch.{what}.v1",
+        camera=None,
+        subject=what,
+        priority=priority,
+        pts_ns=pts_ns,
+        utc_ns=utc_ns,
+        data=EventData(operation="point", details=details),
+    )
+
+
+def _with_best_keyframe(course: Course) -> Course:
+    """Tell of the best view, where it is another than the last one told of."""
+    if course.best is None or (course.keyframes and course.keyframes[-1].frame == course.best):
+        return course
+    ref = f"evidence/{course.id}-{len(course.keyframes) + 1}.jpg"
+    told = Keyframe(course.best, ref, milliseconds(course.best.pts_ns))
+    return msgspec.structs.replace(course, keyframes=(*course.keyframes, told))
+
+
+def _media(course: Course, uri: str, *, ended: bool) -> Media:
+    frame = course.frame
+    return Media(
+        uri=uri,
+        pts_ms=milliseconds(frame.pts_ns),
+        start_pts_ms=milliseconds(course.began_ns),
+        end_pts_ms=milliseconds(frame.pts_ns) if ended else UNSET,
+        frame=frame.index,
+        width=frame.width,
+        height=frame.height,
+        rotation=frame.rotation,  # type: ignore[arg-type]  # capture yields quarter turns only
+    )
+
+
+def _motion(course: Course, *, moving: bool) -> Motion:
+    return Motion(is_motion=moving, area_ratio=course.area_ratio, global_change=False, boxes=course.boxes)
+
+
+def _scene(course: Course) -> Scene:
+    what = incidents.verdict(course)
+    rows = tuple(Candidate(type=label, likelihood=best) for label, best in incidents.candidates(course))
+    if what.group is None:
+        return Scene(candidates=rows or UNSET)
+    return Scene(class_=what.group, label=what.label, likelihood=what.likelihood, candidates=rows)

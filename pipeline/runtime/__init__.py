@@ -1,0 +1,1 @@
+"""Processes, sockets, signals: the effects that join stages."""

@@ -1,0 +1,91 @@
+"""The status board: one row of numbers a process, in a small mapped file of the runtime directory.
+
+State, not messages: whoever dies or starts late reads how things stand, and nothing is lost on the way. Each word is
+written by one process only; aligned 8-byte stores do not tear.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ROW_WORDS = 16
+
+
+class State(IntEnum):
+    """How far a process is."""
+
+    STARTING = 0
+    READY = 1
+    RUNNING = 2
+    DONE = 3  # a source whose recording has ended
+    STOPPED = 4
+
+
+class Word(IntEnum):
+    """The columns of a row, and who writes them."""
+
+    PID = 0  # supervisor
+    RESTARTS = 1  # supervisor
+    LAST_EXIT = 2  # supervisor: exit status, or minus the signal
+    STATE = 3  # the process itself, and supervisor before it starts
+    BEAT_NS = 4  # monotonic time of the last turn
+    HANDLED = 5
+    DROPPED = 6  # messages given up by an inbox
+    OVERWRITTEN = 7  # frames that the ring had moved past
+    FAILED = 8  # messages that ended in an error
+    UNSENT = 9  # messages that no reader took
+    REPORTED = 10  # restarts of this process that the teller told of
+
+
+class Board:
+    """Rows by process name; the row `device` holds what concerns all."""
+
+    DEVICE = "device"
+
+    def __init__(self, path: Path, names: list[str], *, create: bool = False) -> None:
+        self.names = [self.DEVICE, *names]
+        size = len(self.names) * _ROW_WORDS * 8
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if create else 0)
+        descriptor = os.open(path, flags, 0o600)
+        if create:
+            os.ftruncate(descriptor, size)
+            path.with_suffix(".names").write_text("\n".join(names), encoding="utf-8")
+        self._map = mmap.mmap(descriptor, size)
+        os.close(descriptor)
+        self._words = np.frombuffer(self._map, np.int64).reshape(-1, _ROW_WORDS)
+
+    @classmethod
+    def open(cls, path: Path) -> Board:
+        """Open the board of a running daemon. Raises OSError when there is none."""
+        return cls(path, path.with_suffix(".names").read_text(encoding="utf-8").splitlines())
+
+    def get(self, name: str, word: Word) -> int:
+        """Read a number."""
+        return int(self._words[self.names.index(name), word])
+
+    def set(self, name: str, word: Word, value: int) -> None:
+        """Write a number."""
+        self._words[self.names.index(name), word] = value
+
+    def row(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Return a process's own row, to write in place."""
+        row: np.ndarray[tuple[int], np.dtype[np.int64]] = self._words[self.names.index(name)]
+        return row
+
+    @property
+    def go_ns(self) -> int:
+        """Monotonic time at which sources began; 0 before."""
+        return self.get(self.DEVICE, Word.BEAT_NS)
+
+    def go(self) -> None:
+        """Let the sources begin."""
+        self.set(self.DEVICE, Word.BEAT_NS, time.monotonic_ns())

@@ -1,0 +1,76 @@
+"""The folders of a daemon: a private, locked one for sockets, and one for what must survive."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+from pipeline.core.errors import RunDirectoryError
+
+APP = "fieldwatch"
+
+
+def run_dir(configured: str) -> Path:
+    """Return the runtime folder: as configured, else the user's own, else a private one in /tmp."""
+    if configured:
+        return Path(configured)
+    if base := os.environ.get("XDG_RUNTIME_DIR"):
+        return Path(base) / APP
+    return Path("/run") / APP if os.geteuid() == 0 else Path(f"/tmp/{APP}-{os.geteuid()}")  # noqa: S108  # checked to be ours and private
+
+
+def state_dir(configured: str) -> Path:
+    """Return the state folder: as configured, else the system's or the user's own."""
+    if configured:
+        return Path(configured)
+    if os.geteuid() == 0:
+        return Path("/var/lib") / APP
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / APP
+
+
+class RunDirectory:
+    """A folder of mode 0700 that one daemon holds; what an earlier one left in it is swept."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the folder. Raises RunDirectoryError where it is another's."""
+        self.path = path
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunDirectoryError(f"{path}: {error.strerror}: set runtime.run_dir or --run-dir") from error
+        _check_private(path)
+        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip()
+            os.close(self._lock)
+            raise RunDirectoryError(
+                f"{path}: held by another daemon (pid {holder or 'unknown'}): stop it, or give this one --run-dir"
+            ) from error
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, str(os.getpid()).encode(), 0)
+        self.swept = self.sweep()
+
+    def sweep(self) -> int:
+        """Delete all but the lock; return how much there was."""
+        old = [entry for entry in self.path.iterdir() if entry.name != "lock" and not entry.is_dir()]
+        for entry in old:
+            entry.unlink()
+        return len(old)
+
+    def close(self) -> None:
+        """Leave the folder empty and let go of it."""
+        self.sweep()
+        (self.path / "lock").unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def _check_private(path: Path) -> None:
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise RunDirectoryError(f"{path}: not a folder of this user: set runtime.run_dir or --run-dir")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise RunDirectoryError(f"{path}: others may look into it: chmod 700 {path}, or choose another --run-dir")

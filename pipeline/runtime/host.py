@@ -1,0 +1,182 @@
+"""Runs one stage in this process: joins it to its links, stamps and counts what passes, ends it in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+import structlog
+
+from pipeline import topology
+from pipeline.core.errors import FrameOverwrittenError, PipelineError
+from pipeline.core.messages import Hop, StageRestarted, Ticked
+from pipeline.core.vocabulary import Nanoseconds
+from pipeline.runtime import links
+from pipeline.runtime.board import Board, State, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipeline.core.messages import AnyMessage
+    from pipeline.core.stage import Outputs, Stage
+
+log = structlog.get_logger()
+
+_WAKE_MS = 200  # how long a stage sleeps at most: bounds the answer to a signal and the beat
+_TICK_NS = 500_000_000
+_GO_POLL_S = 0.005
+_DRAIN_TURNS = 2  # turns without a message before a stopping stage believes that none will come
+
+
+class Host:
+    """Joins one stage to its links."""
+
+    def __init__(self, name: str, run_dir: Path, board: Board, grace_s: float) -> None:
+        self.name = name
+        self.stopping = False
+        self._kind = topology.split(name)[0]
+        self._row = topology.STAGES[self._kind]
+        self._board = board
+        self._counts = board.row(name)
+        self._grace_s = grace_s
+        self._ticked_ns = 0
+        self._context = links.new_context()
+        self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if self._row.reads else None
+        self._post = links.Post(self._context, run_dir, name)
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the supervisor's business
+        with suppress(OSError):  # asking for more than the user may have is no error
+            os.nice(self._row.nice)
+
+    def run(self, make: Callable[[Host], Stage]) -> int:
+        """Warm up, work until told to stop or until the footage ends, say what is left, close."""
+        stage = make(self)
+        stage.warm_up()
+        self._set(Word.STATE, State.READY)
+        log.info("stage_ready", pid=os.getpid())
+        self._wait_for_go()
+        self._set(Word.STATE, State.RUNNING)
+        self._forward(stage.begin())
+        if self._mailbox is None:
+            self._forward(stage.produce())
+        else:
+            self._work(stage, self._mailbox)
+        self._forward(stage.finish())
+        self._stay(stage)
+        stage.close()
+        self._close()
+        return 0
+
+    def _work(self, stage: Stage, mailbox: links.Mailbox) -> None:
+        idle = 0
+        while not self.stopping or idle < _DRAIN_TURNS:
+            idle = 0 if self._turn(stage, mailbox) else idle + 1
+
+    def _turn(self, stage: Stage, mailbox: links.Mailbox) -> int:
+        """Handle what has come; return how many messages that were."""
+        count = 0
+        for message in mailbox.take():
+            self._handle(stage, message)
+            count += 1
+        self._beat()
+        self._counts[Word.DROPPED] = mailbox.dropped
+        self._counts[Word.UNSENT] = self._post.unsent
+        if self._row.ticks:
+            self._tick(stage)
+        return count
+
+    def _tick(self, stage: Stage) -> None:
+        now = time.monotonic_ns()
+        if now - self._ticked_ns < _TICK_NS:
+            return
+        self._ticked_ns = now
+        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=Nanoseconds(time.time_ns())))
+        if self._kind == topology.TELLER:
+            self._tell_restarts(stage, now)
+
+    def _tell_restarts(self, stage: Stage, now: int) -> None:
+        """Tell of every restart once: what was told is on the board, and outlives the teller."""
+        for name in self._board.names[1:]:
+            restarts = self._board.get(name, Word.RESTARTS)
+            for number in range(self._board.get(name, Word.REPORTED) + 1, restarts + 1):
+                status = self._board.get(name, Word.LAST_EXIT)
+                reason = f"signal {-status}" if status < 0 else f"exit status {status}"
+                message = StageRestarted(
+                    stage=name,
+                    restarts=number,
+                    reason=reason,
+                    pts_ns=self._timeline(now),
+                    utc_ns=Nanoseconds(time.time_ns()),
+                )
+                self._handle(stage, message)
+                self._board.set(name, Word.REPORTED, number)
+
+    def _handle(self, stage: Stage, message: AnyMessage) -> None:
+        received = Nanoseconds(time.monotonic_ns())
+        self._counts[Word.HANDLED] += 1
+        try:
+            self._forward(stage.handle(message), message.hops, received)
+        except FrameOverwrittenError:
+            self._counts[Word.OVERWRITTEN] += 1
+        except Exception:  # noqa: BLE001  # the host loop: one message that a stage chokes on must not take the others along
+            self._counts[Word.FAILED] += 1
+            log.exception("message_failed", message_type=type(message).__name__)
+
+    def _forward(
+        self, outputs: Outputs, hops: tuple[Hop, ...] = (), received: Nanoseconds | None = None
+    ) -> None:
+        """Send what a stage yields, stamped; a source's time begins anew with each."""
+        started = received or Nanoseconds(time.monotonic_ns())
+        for output in outputs:
+            now = Nanoseconds(time.monotonic_ns())
+            self._post.send(msgspec.structs.replace(output, hops=(*hops, Hop(self._kind, started, now))))
+            if self._mailbox is None:
+                self._counts[Word.HANDLED] += 1
+                self._beat()
+                started = Nanoseconds(time.monotonic_ns())
+                if self.stopping:
+                    return
+
+    def _stay(self, stage: Stage) -> None:
+        """A stage that waits for answers stays for them, within the grace."""
+        until = time.monotonic() + self._grace_s
+        while self._mailbox is not None and stage.waiting() and time.monotonic() < until:
+            self._turn(stage, self._mailbox)
+        if stage.waiting():
+            log.warning("stopped_without_answers")
+
+    def _close(self) -> None:
+        self._post.close()
+        if self._mailbox is not None:
+            self._mailbox.close()
+        self._context.term()
+        self._set(Word.STATE, State.STOPPED if self.stopping else State.DONE)
+        log.info("stage_stopped", handled=int(self._counts[Word.HANDLED]))
+
+    def _wait_for_go(self) -> None:
+        while not self._board.go_ns and not self.stopping:
+            self._beat()
+            time.sleep(_GO_POLL_S)
+
+    def _timeline(self, monotonic_ns: int) -> Nanoseconds:
+        return Nanoseconds(monotonic_ns - self._board.go_ns)
+
+    def _beat(self) -> None:
+        self._counts[Word.BEAT_NS] = time.monotonic_ns()
+
+    def _set(self, word: Word, value: int) -> None:
+        self._counts[word] = value
+
+    def _stop(self, *_: object) -> None:
+        self.stopping = True
+
+
+def refused(error: PipelineError) -> int:
+    """Log why a stage cannot run; the exit status tells the supervisor that trying again will not help soon."""
+    log.error("stage_refused", reason=str(error))
+    return 78  # sysexits.h: EX_CONFIG

@@ -1,0 +1,131 @@
+"""Replay of one recording in one process: every message is followed to its end before the next frame is taken.
+
+No queue, no drop, no clock: the same footage gives the same events on a machine, at any load. Decoding runs ahead in a
+thread, so that it has a core of its own where there is one.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pipeline import topology
+from pipeline.core.messages import FrameCaptured, Hop
+from pipeline.core.vocabulary import Nanoseconds
+from pipeline.runtime.loading import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pipeline.core.messages import AnyMessage
+    from pipeline.core.stage import Outputs, Stage, StageContext
+
+_BEING_READ_AND_WRITTEN = 4  # slots that the queue must leave: one read, one written, the spare one, and its margin
+
+
+class Work(NamedTuple):
+    """How long a stage took for one message, and with which."""
+
+    stage: str
+    milliseconds: float
+
+
+class Lockstep:
+    """All stages of the topology, for one camera, in this process."""
+
+    def __init__(self, context: StageContext, watch: Callable[[FrameCaptured], None] = lambda _: None) -> None:
+        """`watch` is called with every frame before it is handled."""
+        self._stages: dict[str, Stage] = {name: load(name, context) for name in topology.STAGES}
+        self._ahead = context.settings.frames.slots - _BEING_READ_AND_WRITTEN
+        self._watch = watch
+        self.work: list[Work] = []
+        self.counts = dict.fromkeys(topology.LINKS, 0)
+
+    @property
+    def source(self) -> Stage:
+        """The stage that reads nothing."""
+        return next(self._stages[name] for name, row in topology.STAGES.items() if not row.reads)
+
+    def run(self) -> None:
+        """Run to the end of the footage. What a stage raises ends the run, after all others have finished."""
+        for stage in self._stages.values():
+            stage.warm_up()
+        for name, stage in self._stages.items():
+            self._follow(name, stage.begin())
+        name = next(name for name, row in topology.STAGES.items() if not row.reads)
+        try:
+            for message in self._decoded_ahead(self.source.produce()):
+                if isinstance(message, FrameCaptured):
+                    self._watch(message)
+                self._follow(name, iter((message,)))
+        finally:
+            for name, stage in self._stages.items():
+                self._follow(name, stage.finish())
+            for stage in self._stages.values():
+                stage.close()
+
+    def _follow(self, writer: str, outputs: Outputs) -> None:
+        """Deliver messages in the order in which they were said, until nobody has anything left to say."""
+        said: deque[tuple[str, AnyMessage]] = deque((writer, output) for output in outputs)
+        while said:
+            speaker, message = said.popleft()
+            link = topology.link_of(message)
+            self.counts[link] += 1
+            for reader in topology.readers(link):
+                received = time.monotonic_ns()
+                answers = list(self._stages[reader].handle(message))
+                sent = time.monotonic_ns()
+                self.work.append(Work(reader, (sent - received) / 1e6))
+                hop = Hop(reader, Nanoseconds(received), Nanoseconds(sent))
+                said.extend(
+                    (reader, msgspec.structs.replace(answer, hops=(*message.hops, hop))) for answer in answers
+                )
+            del speaker
+
+    def _decoded_ahead(self, messages: Iterator[AnyMessage]) -> Iterator[AnyMessage]:
+        """Run a source in a thread, a few frames ahead: fewer than the ring has slots."""
+        ready: queue.Queue[AnyMessage | BaseException | None] = queue.Queue(self._ahead)
+        stop = threading.Event()
+
+        def decode() -> None:
+            end: BaseException | None = None
+            try:
+                started = time.monotonic_ns()
+                for message in messages:
+                    now = time.monotonic_ns()
+                    self.work.append(Work("capture", (now - started) / 1e6))
+                    hop = Hop("capture", Nanoseconds(started), Nanoseconds(now))
+                    ready.put(msgspec.structs.replace(message, hops=(hop,)))
+                    if stop.is_set():
+                        break
+                    started = time.monotonic_ns()
+            except BaseException as error:  # noqa: BLE001  # carried to the thread that waits for it, and raised there
+                end = error
+            finally:
+                ready.put(end)
+
+        thread = threading.Thread(target=decode, name="decode", daemon=True)
+        thread.start()
+        try:
+            while isinstance(item := ready.get(), msgspec.Struct):
+                yield item
+            if item is not None:
+                raise item
+        finally:
+            stop.set()
+            while thread.is_alive():
+                _emptied(ready)
+                thread.join(0.01)
+
+
+def _emptied(ready: queue.Queue[AnyMessage | BaseException | None]) -> None:
+    try:
+        while True:
+            ready.get_nowait()
+    except queue.Empty:
+        return

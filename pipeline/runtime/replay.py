@@ -1,0 +1,367 @@
+"""Replay of many recordings: one process each, as many at once as there are cores, one file of events in the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import signal
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from pipeline.core import events, telling
+from pipeline.core.errors import ConfigError, FrameTooLargeError, SourceError
+from pipeline.core.frames import FramePool
+from pipeline.core.messages import FrameCaptured, Priority
+from pipeline.core.settings import CameraSettings, Settings
+from pipeline.core.stage import StageContext
+from pipeline.core.vocabulary import CameraId, Nanoseconds
+from pipeline.runtime import forking, logs
+from pipeline.runtime.board import Board, Word
+from pipeline.runtime.clocks import MediaClock
+from pipeline.runtime.loading import preload
+from pipeline.runtime.lockstep import Lockstep, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
+
+# What is taken from a folder; a file that is named is always tried.
+SUFFIXES = frozenset(
+    ".avi .flv .h264 .264 .h265 .265 .hevc .m4v .mjpeg .mkv .mov .mp4 .mpeg .mpg .ts .webm .wmv .3gp .asf".split()
+)
+_PARTS = ".parts"
+_LEFTOVERS = ("events.jsonl", "timings.jsonl", "summary.json", "evidence")
+
+
+class Recording(NamedTuple):
+    """One input: where it lies, and what it is called below the argument it was found under."""
+
+    path: Path
+    name: str
+
+    @property
+    def camera(self) -> CameraId:
+        """The name as a camera's: a source in its own right, with a sequence of its own."""
+        return CameraId(re.sub(r"[^A-Za-z0-9._~-]", "_", self.name.replace("/", "~")))
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """What became of one input."""
+
+    name: str
+    status: Status
+    reason: str = ""
+    frames: int = 0  # pictures decoded
+    declared: int | None = None  # pictures that the container says it has
+    corrupt: int = 0
+    media_s: float = 0.0
+    incidents: int = 0
+    events: int = 0
+    latency_ms: dict[str, tuple[float, float, int]] = {}  # per stage: median, 95th percentile, messages
+
+
+class Progress(NamedTuple):
+    """How far a replay is."""
+
+    done: int
+    total: int
+    frames: int
+    media_s: float
+    incidents: int
+    elapsed_s: float
+
+
+class Report(NamedTuple):
+    """How a replay went."""
+
+    outcomes: list[Outcome]
+    elapsed_s: float
+    events_file: Path
+
+
+def find(paths: Iterable[Path]) -> list[Recording]:
+    """Return the recordings under files and folders: folders in sorted order, hidden files left out.
+
+    Raises ConfigError for a path that does not exist or a folder without recordings.
+    """
+    found: list[Recording] = []
+    taken: set[str] = set()
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file or folder")
+        below = _below(path) if path.is_dir() else [Recording(path, path.name)]
+        if not below:
+            raise ConfigError(f"{path}: holds no recording ({', '.join(sorted(SUFFIXES))})")
+        for recording in below:
+            name, number = recording.name, 2
+            while Recording(recording.path, name).camera in taken:
+                name, number = f"{recording.name}~{number}", number + 1
+            taken.add(Recording(recording.path, name).camera)
+            found.append(Recording(recording.path, name))
+    return found
+
+
+class Replay:
+    """Runs recordings through the stages, and joins what they say in the order of the inputs."""
+
+    def __init__(self, settings: Settings, recordings: list[Recording], out: Path, jobs: int, camera: str) -> None:
+        """`camera`: whose settings (zones, hours) hold for all recordings; empty for none. Raises ConfigError."""
+        if camera and camera not in settings.cameras:
+            raise ConfigError(f"no camera `{camera}` in the configuration: {', '.join(settings.cameras) or 'it has none'}")
+        self._settings = settings
+        self._like = settings.cameras.get(CameraId(camera)) or CameraSettings(source="")
+        self._recordings = recordings
+        self._out = out
+        self._jobs = max(1, jobs)
+        self._running: dict[int, tuple[int, int]] = {}  # pidfd: pid, index
+        self._outcomes: dict[int, Outcome] = {}
+
+    def run(self, began_utc_ns: int | None, told: Callable[[Progress], None]) -> Report:
+        """Replay everything; `told` hears of the progress a few times a second. Raises OSError, ConfigError."""
+        started = time.monotonic()
+        self._prepare()
+        board = Board(self._out / _PARTS / "board", [str(n) for n in range(len(self._recordings))], create=True)
+        preload()
+        forking.freeze()
+        waiting = list(range(len(self._recordings)))
+        joined = 0
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._jobs:
+                    self._start(waiting.pop(0), board, began_utc_ns)
+                self._wait()
+                joined = self._join(joined)
+                told(self._progress(board, started))
+        except BaseException:
+            self._kill()
+            raise
+        outcomes = [self._outcomes[index] for index in range(len(self._recordings))]
+        self._finish(outcomes)
+        return Report(outcomes, time.monotonic() - started, self._out / "events.jsonl")
+
+    def _prepare(self) -> None:
+        """Make the folder, and clear it of an earlier replay; anything else in it is left alone."""
+        self._out.mkdir(parents=True, exist_ok=True)
+        for name in (*_LEFTOVERS, _PARTS):
+            path = self._out / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        (self._out / _PARTS).mkdir()
+
+    def _start(self, index: int, board: Board, began_utc_ns: int | None) -> None:
+        recording = self._recordings[index]
+        part = self._out / _PARTS / str(index)
+        part.mkdir()
+
+        def run() -> int:
+            logs.configure("warning", recording=recording.name)
+            row = board.row(str(index))
+            outcome = _replayed(self._for(recording, part), recording, part, began_utc_ns, row)
+            (part / "outcome.json").write_bytes(msgspec.json.encode(outcome))
+            return 0
+
+        pid = forking.fork(f"replay-{index}", run)
+        self._running[os.pidfd_open(pid)] = (pid, index)
+
+    def _for(self, recording: Recording, part: Path) -> Settings:
+        camera = msgspec.structs.replace(self._like, source=f"file://{quote(str(recording.path.resolve()))}")
+        emit = msgspec.structs.replace(self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9)
+        return msgspec.structs.replace(self._settings, cameras={recording.camera: camera}, emit=emit)
+
+    def _wait(self) -> None:
+        poller = select.poll()
+        for pidfd in self._running:
+            poller.register(pidfd, select.POLLIN)
+        for pidfd, _ in poller.poll(100):
+            pid, index = self._running.pop(pidfd)
+            os.close(pidfd)
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            self._outcomes[index] = self._outcome(index, status)
+
+    def _outcome(self, index: int, status: int) -> Outcome:
+        """Read what a worker left; one that died is the outcome of its recording, not of the replay."""
+        path = self._out / _PARTS / str(index) / "outcome.json"
+        if status == 0 and path.exists():
+            return msgspec.json.decode(path.read_bytes(), type=Outcome)
+        how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        return Outcome(name=self._recordings[index].name, status="failed", reason=f"its process was {how}" if status < 0 else f"its process {how}")
+
+    def _join(self, joined: int) -> int:
+        """Append the events of every recording whose predecessors are all there."""
+        while joined in self._outcomes:
+            part = self._out / _PARTS / str(joined)
+            for name in ("events.jsonl", "timings.jsonl"):
+                if (part / name).exists():
+                    with (part / name).open("rb") as source, (self._out / _PARTS / name).open("ab") as target:
+                        shutil.copyfileobj(source, target)
+            if (part / "evidence").exists():
+                (self._out / "evidence").mkdir(exist_ok=True)
+                for picture in (part / "evidence").iterdir():
+                    picture.rename(self._out / "evidence" / picture.name)
+            shutil.rmtree(part)
+            joined += 1
+        return joined
+
+    def _finish(self, outcomes: list[Outcome]) -> None:
+        """Close the file of events with the summary, and put everything in its place."""
+        parts = self._out / _PARTS
+        events_file = parts / "events.jsonl"
+        by_type = _count_types(events_file)
+        with events_file.open("ab") as file:
+            file.write(msgspec.json.encode(_summary_event(self._settings, outcomes, by_type)) + b"\n")
+        events_file.rename(self._out / "events.jsonl")
+        if (parts / "timings.jsonl").exists():
+            (parts / "timings.jsonl").rename(self._out / "timings.jsonl")
+        shutil.rmtree(parts)
+
+    def _progress(self, board: Board, started: float) -> Progress:
+        rows = [board.row(str(index)) for index in range(len(self._recordings))]
+        return Progress(
+            len(self._outcomes),
+            len(self._recordings),
+            sum(int(row[Word.HANDLED]) for row in rows),
+            sum(int(row[Word.BEAT_NS]) for row in rows) / 1e9,
+            sum(int(row[Word.REPORTED]) for row in rows),
+            time.monotonic() - started,
+        )
+
+    def _kill(self) -> None:
+        for pidfd, (pid, _) in self._running.items():
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(pidfd)
+        self._running.clear()
+        shutil.rmtree(self._out / _PARTS, ignore_errors=True)
+
+
+def coverage(outcomes: list[Outcome]) -> float:
+    """Share of the declared pictures that were read, in percent; an input that gave none counts as one missed."""
+    read = sum(min(one.frames, one.declared or one.frames) for one in outcomes)
+    there = sum(max(one.frames if one.status == "whole" else one.declared or one.frames, 1) for one in outcomes)
+    return round(100 * read / there, 1) if there else 0.0
+
+
+def _replayed(
+    settings: Settings, recording: Recording, part: Path, began_utc_ns: int | None, row: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> Outcome:
+    """Replay one recording in this process."""
+    frames = settings.frames
+    ring = FramePool.create("replay", frames.slots, frames.largest)
+    context = StageContext(
+        settings=settings,
+        rings={recording.camera: ring},
+        keyframes=FramePool.create("keyframes", frames.keyframes, frames.largest),
+        clock=MediaClock(),
+        camera=recording.camera,
+        uris={recording.camera: recording.name},
+        began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
+    )
+    events_file = part / "events.jsonl"
+
+    def watch(message: FrameCaptured) -> None:
+        row[Word.HANDLED] = message.frame.index + 1
+        row[Word.BEAT_NS] = message.frame.pts_ns
+
+    run = Lockstep(context, watch)
+    outcome = Outcome(name=recording.name, status="whole")
+    try:
+        run.run()
+    except (SourceError, FrameTooLargeError) as error:
+        outcome.status, outcome.reason = "unreadable", str(error).removeprefix(f"{recording.path.name}: ")
+    _fill(outcome, run, row)
+    counted = _count_types(events_file)
+    outcome.events = sum(counted.values())
+    outcome.incidents = counted.get("fieldwatch.incident.start.v1", 0)
+    row[Word.REPORTED] = outcome.incidents
+    return outcome
+
+
+def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+    outcome.latency_ms = _latencies(run.work)
+    outcome.media_s = round(int(row[Word.BEAT_NS]) / 1e9, 3)
+    report = getattr(run.source, "report", None)
+    if report is None:
+        return
+    outcome.frames, outcome.declared, outcome.corrupt = report.frames, report.declared, report.corrupt
+    row[Word.HANDLED] = report.frames
+    if outcome.status == "whole" and report.truncated:
+        outcome.status, outcome.reason = "truncated", report.truncated
+    elif outcome.status == "whole" and report.corrupt:
+        outcome.status, outcome.reason = "damaged", f"{report.corrupt} pictures were corrupt"
+
+
+def _latencies(work: list[Work]) -> dict[str, tuple[float, float, int]]:
+    by_stage: dict[str, list[float]] = {}
+    for one in work:
+        by_stage.setdefault(one.stage, []).append(one.milliseconds)
+    return {
+        stage: (round(statistics.median(times), 3), round(float(np.percentile(times, 95)), 3), len(times))
+        for stage, times in by_stage.items()
+    }
+
+
+def _count_types(path: Path) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    if path.exists():
+        with path.open("rb") as file:
+            for line in file:
+                kind = msgspec.json.decode(line, type=_Kind).type
+                counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+def _summary_event(settings: Settings, outcomes: list[Outcome], by_type: dict[str, int]) -> events.Event:
+    """The last line: what was replayed, and how whole it was. Nothing in it was measured."""
+    details: dict[str, str | int | float | bool | None] = {
+        "inputs": len(outcomes),
+        "coverage_percent": coverage(outcomes),
+        **{f"inputs_{status}": sum(one.status == status for one in outcomes) for status in ("whole", "damaged", "truncated", "unreadable", "failed")},
+        **{f"input:{one.name}": f"{one.status}: {one.reason}" for one in outcomes if one.status != "whole"},
+        **by_type,
+    }
+    raised = telling.device_event("replay.summary", 1, Priority.ROUTINE, details, Nanoseconds(0), Nanoseconds(0))
+    site = settings.site
+    source = f"/site/{site.name}/device/{site.device}"
+    return events.Event(
+        specversion="1.0",
+        id=events.ulid(raised.utc_ns, source, raised.key),
+        source=source,
+        type=raised.kind,
+        subject=raised.subject,
+        time=events.rfc3339(raised.utc_ns),
+        datacontenttype="application/json",
+        dataschema=events.SCHEMA_ID,
+        sequence=f"{1:012d}",
+        recordedtime=events.rfc3339(raised.utc_ns),
+        severitytext="INFO",
+        severitynumber=9,
+        monotime="0",
+        bootid="replay",
+        data=msgspec.structs.replace(raised.data, clock="media", config_hash=settings.digest()),
+    )
+
+
+def _below(folder: Path) -> list[Recording]:
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES and path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    return [Recording(path, path.relative_to(folder).as_posix()) for path in sorted(files)]
+
+

@@ -1,0 +1,130 @@
+"""Capture: pictures of a camera or a recording into the camera's ring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.core.errors import FrameTooLargeError, SourceError
+from pipeline.core.messages import CameraChanged, FrameCaptured, FrameRef
+from pipeline.core.pace import Backoff, Pace
+from pipeline.core.stage import Stage
+from pipeline.core.vocabulary import Nanoseconds
+from stages.sources.opening import is_live, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.stage import Outputs
+    from stages.sources.picture import Picture, Report, Source
+
+_LATE_NS = 500_000_000  # a paced recording that is further behind skips pictures, as a camera would
+
+
+class Capture(Stage):
+    """Decodes every picture, and copies into the ring those that are looked at.
+
+    Packets, decoded pictures and slots are three things here: a source decodes, `_looked_at` chooses, `_kept`
+    copies once.
+    """
+
+    report: Report | None = None  # of the recording, once it was read
+
+    def produce(self) -> Outputs:
+        """Yield one message a frame; a live source is opened again for ever, a recording ends."""
+        if self.context.clock.media:
+            yield from self._replayed()
+        elif is_live(self.context.own_camera().source):
+            yield from self._watched()
+        else:
+            yield from self._paced()
+
+    def _replayed(self) -> Outputs:
+        """As fast as it can be decoded. Raises SourceError where the recording cannot be read at all."""
+        source = self._opened()
+        try:
+            began = self.context.began_utc_ns
+            began = began if began is not None else source.began_utc_ns or 0
+            for picture in self._looked_at(source):
+                assert picture.pts_ns is not None
+                yield self._kept(picture, picture.pts_ns, began + picture.pts_ns)
+        finally:
+            self.report = source.report()
+            source.close()
+
+    def _paced(self) -> Outputs:
+        """At the speed at which it was recorded, skipping what a camera would not have waited for."""
+        try:
+            source = self._opened()
+            yield self._changed("found", "opened")
+            for picture in self._looked_at(source):
+                yield from self._in_time(picture)
+            source.close()
+            yield self._changed("ended", "eof")
+        except (SourceError, FrameTooLargeError) as error:
+            yield self._changed("ended", str(error))
+
+    def _in_time(self, picture: Picture) -> Outputs:
+        """Wait until a recorded picture is due, and drop it when that is long past."""
+        assert picture.pts_ns is not None
+        now, utc = self.context.clock.now()
+        if picture.pts_ns < now - _LATE_NS:
+            return
+        if picture.pts_ns > now:
+            self.context.clock.sleep((picture.pts_ns - now) / 1e9)
+            utc = Nanoseconds(utc + picture.pts_ns - now)
+        yield self._kept(picture, picture.pts_ns, utc)
+
+    def _watched(self) -> Outputs:
+        """For ever: open, read until it fails, wait, open again."""
+        settings = self.context.settings.capture
+        pause = Backoff(settings.reconnect_first_s, settings.reconnect_most_s)
+        while True:
+            try:
+                source = self._opened()
+                yield self._changed("found", "opened")
+                yield from self._arriving(source, pause)
+                reason = "the stream ended"
+            except (SourceError, FrameTooLargeError) as error:
+                reason = str(error)
+            yield self._changed("lost", reason)
+            self.context.clock.sleep(pause.next_s())
+
+    def _arriving(self, source: Source, pause: Backoff) -> Outputs:
+        """Stamp pictures on arrival: cameras send none or wrong times at first, and a burst of old pictures."""
+        pace = Pace(self.context.settings.capture.frames_per_s)
+        try:
+            for picture in source.pictures():
+                now, utc = self.context.clock.now()
+                pause.reset()
+                if pace.due(now):
+                    yield self._kept(picture, now, utc)
+        finally:
+            source.close()
+
+    def _looked_at(self, source: Source) -> Iterator[Picture]:
+        pace = Pace(self.context.settings.capture.frames_per_s)
+        return (picture for picture in source.pictures() if pace.due(picture.pts_ns or 0))
+
+    def _kept(self, picture: Picture, pts_ns: int, utc_ns: int) -> FrameCaptured:
+        """Copy a picture into the next slot of the ring, the only copy it sees."""
+        assert self.context.camera is not None
+        ring = self.context.rings[self.context.camera]
+        ring.reserve(picture.width, picture.height)
+        sequence, planes = ring.begin(picture.width, picture.height)
+        picture.copy_to(planes)
+        return FrameCaptured(
+            frame=FrameRef(
+                self.context.camera, sequence, picture.index, Nanoseconds(pts_ns), Nanoseconds(utc_ns),
+                picture.width, picture.height, picture.rotation, picture.full_range,
+            )
+        )  # fmt: skip
+
+    def _opened(self) -> Source:
+        return opened(self.context.own_camera(), self.context.settings.capture)
+
+    def _changed(self, state: Literal["found", "lost", "ended"], reason: str) -> CameraChanged:
+        assert self.context.camera is not None
+        now, utc = self.context.clock.now()
+        return CameraChanged(
+            camera=self.context.camera, state=state, reason=reason, pts_ns=now, utc_ns=utc
+        )

@@ -1,0 +1,200 @@
+"""Emit: every event to every sink, in order, once, with its evidence."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from pipeline.core import events, telling
+from pipeline.core.errors import FrameOverwrittenError, SinkUnavailableError
+from pipeline.core.messages import EventDelivered, EventKey, EventRaised, Priority, Ticked
+from pipeline.core.stage import Stage
+from pipeline.core.vocabulary import CameraId, Nanoseconds
+from stages import evidence
+from stages.sinks.jsonl import JsonLines
+from stages.sinks.spool import Spooled
+from stages.sinks.stdout import Stdout
+
+if TYPE_CHECKING:
+    from pipeline.core.events import Event, Evidence
+    from pipeline.core.messages import AnyMessage, Keyframe
+    from pipeline.core.stage import Outputs, StageContext
+
+_SEVERITY: dict[Priority, tuple[str, int]] = {
+    Priority.ALARM: ("ERROR", 17),
+    Priority.WARNING: ("WARN", 13),
+    Priority.ROUTINE: ("INFO", 9),
+}
+_PRUNE_EVERY = 50  # pictures
+_LEAN = 0.8  # of the bytes that evidence may take, kept when it is pruned
+
+_encoder = msgspec.json.Encoder()
+
+
+class Emit(Stage):
+    """The only one that writes events. An event is acknowledged when every sink has it or keeps it."""
+
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        self._rows = context.settings.emit
+        self._folder = Path(self._rows.folder)
+        self._digest = context.settings.digest()
+        self._sinks: list[Spooled] = []
+        self._sequences: dict[str, int] = {}
+        self._recent: set[str] = set()
+        self._owed: dict[EventKey, None] = {}  # events to acknowledge, in order
+        self._told: dict[str, str | None] = {}  # sinks whose trouble was told
+        self._pictures = 0
+        self.evidence_missing = 0  # pictures that the ring had moved past, or the disk did not take
+
+    def warm_up(self) -> None:
+        """Open the sinks and go on where they end."""
+        for name in self._rows.sinks:
+            if name == "stdout":
+                sink = Spooled(name, Stdout(self.context.stdout), self._rows.spool, durable=False)
+                self._sinks.append(sink)
+                continue
+            lines = JsonLines(self._folder / "events.jsonl", self._rows)
+            try:
+                written = lines.open()
+                self._sequences |= written.sequences
+                self._recent = set(written.ids)
+            except SinkUnavailableError:  # told with the first event that waits for it
+                pass
+            self._sinks.append(Spooled(name, lines, self._rows.spool, durable=True))
+
+    def handle(self, message: AnyMessage) -> Outputs:
+        """Yield EventDelivered for every event, seen before or not, once the durable sinks have it."""
+        assert isinstance(message, EventRaised | Ticked)
+        if isinstance(message, EventRaised):
+            self._owed[message.key] = None
+            self._write(message)
+        else:
+            for sink in self._sinks:
+                sink.flush()
+        self._tell_of_sinks(message.pts_ns, message.utc_ns)
+        if any(len(sink) for sink in self._sinks if sink.durable):
+            return
+        for key in self._owed:
+            yield EventDelivered(key=key)
+        self._owed.clear()
+
+    def close(self) -> None:
+        """Close the sinks."""
+        for sink in self._sinks:
+            sink.close()
+
+    def _write(self, message: EventRaised) -> None:
+        source = self._source(message.camera)
+        identity = events.ulid(message.utc_ns, source, message.key)
+        if identity in self._recent:
+            return
+        event = self._event(message, source, identity)
+        line = _encoder.encode(event) + b"\n"
+        for sink in self._sinks:
+            sink.offer(event, line)
+        if self.context.clock.media:
+            self._note_timings(identity, message)
+        self._sequences[source] = int(event.sequence)
+        self._recent.add(identity)
+        for sink in self._sinks:
+            sink.rotate(self._sequences)
+
+    def _note_timings(self, identity: str, message: EventRaised) -> None:
+        """What was measured goes beside the events of a replay, so that these are the same in every run."""
+        with (self._folder / "timings.jsonl").open("ab") as file:
+            file.write(_encoder.encode({"id": identity, "timing_ms": _timings(message)}) + b"\n")
+
+    def _event(self, message: EventRaised, source: str, identity: str) -> Event:
+        recorded, monotonic, boot = self.context.clock.recorded(message.utc_ns, message.pts_ns)
+        text, number = _SEVERITY[message.priority]
+        data = msgspec.structs.replace(
+            message.data,
+            clock=self.context.clock.state(),
+            evidence=self._evidence(message.keyframes) or UNSET,
+            timing_ms=UNSET if self.context.clock.media else _timings(message),
+            config_hash=self._digest,
+        )
+        return events.Event(
+            specversion="1.0",
+            id=identity,
+            source=source,
+            type=message.kind,
+            subject=message.subject,
+            time=events.rfc3339(message.utc_ns),
+            datacontenttype="application/json",
+            dataschema=events.SCHEMA_ID,
+            sequence=f"{self._sequences.get(source, 0) + 1:012d}",
+            recordedtime=events.rfc3339(recorded),
+            severitytext=text,  # type: ignore[arg-type]  # the table holds the literals
+            severitynumber=number,
+            monotime=str(monotonic),
+            bootid=boot,
+            data=data,
+        )
+
+    def _source(self, camera: CameraId | None) -> str:
+        site = self.context.settings.site
+        device = f"/site/{site.name}/device/{site.device}"
+        return f"{device}/camera/{camera}" if camera else device
+
+    def _evidence(self, keyframes: tuple[Keyframe, ...]) -> tuple[Evidence, ...]:
+        if not self._rows.evidence:
+            return ()
+        kept = (self._picture(keyframe) for keyframe in keyframes)
+        return tuple(one for one in kept if one is not None)
+
+    def _picture(self, keyframe: Keyframe) -> Evidence | None:
+        """Write a picture unless an earlier event did; a missing one is counted, and the event goes out without."""
+        path = self._folder / keyframe.ref
+        try:
+            if path.exists():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            else:
+                with self.context.keyframes.reading(keyframe.frame) as planes:
+                    data = evidence.jpeg(planes, keyframe.frame.rotation, self._rows.jpeg_quality)
+                digest = self._stored(path, data)
+        except (FrameOverwrittenError, OSError):
+            self.evidence_missing += 1
+            return None
+        return events.Evidence(kind="frame", ref=keyframe.ref, sha256=digest, pts_ms=keyframe.pts_ms)
+
+    def _stored(self, path: Path, data: bytes) -> str:
+        """Events go before pictures: a full disk costs the oldest pictures first."""
+        self._pictures += 1
+        if self._pictures % _PRUNE_EVERY == 0:
+            evidence.prune(path.parent, self._rows.evidence_most_mb * 1e6)
+        try:
+            return evidence.write(path, data)
+        except OSError:
+            if path.parent.is_dir():
+                held = sum(file.stat().st_size for file in path.parent.iterdir())
+                evidence.prune(path.parent, held * _LEAN)
+            return evidence.write(path, data)
+
+    def _tell_of_sinks(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> None:
+        """Say once that a sink fails, and once that it is back; a failing sink gets the event when it recovers."""
+        for sink in self._sinks:
+            if bool(sink.failing) == bool(self._told.get(sink.name)):
+                continue
+            self._told[sink.name] = sink.failing
+            what = "degraded" if sink.failing else "recovered"
+            details = {"sink": sink.name, "reason": sink.failing or "delivers again", "lost": sink.lost}
+            number = self._sequences.get(self._source(None), 0) + 1
+            event = telling.device_event(
+                f"sink.{what}", number, Priority.WARNING, dict(details), pts_ns, utc_ns
+            )
+            self._write(msgspec.structs.replace(event, key=EventKey(f"sink-{sink.name}/{number}")))
+
+
+def _timings(message: EventRaised) -> dict[str, float]:
+    """Per stage, from receiving to sending, and from the first to the last of them."""
+    hops = message.hops
+    if not hops:
+        return {}
+    spent = {hop.stage: round((hop.sent_at - hop.received_at) / 1e6, 3) for hop in hops}
+    return {**spent, "total": round((hops[-1].sent_at - hops[0].received_at) / 1e6, 3)}

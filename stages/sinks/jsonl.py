@@ -1,0 +1,127 @@
+"""JSON Lines on disk: whole lines, a continued sequence, bounded files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pipeline.core.errors import SinkUnavailableError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.core.events import Event
+    from pipeline.core.settings import EmitSettings
+
+_RECENT = 4096  # ids that a resent event is looked up in; more than can be unacknowledged
+
+
+class _Head(msgspec.Struct):
+    """What is read back of a line."""
+
+    id: str
+    source: str
+    sequence: str
+
+
+class Written(NamedTuple):
+    """What a file of events holds."""
+
+    sequences: dict[str, int]  # the last of each source
+    ids: deque[str]  # the newest
+    whole_bytes: int  # up to the end of the last whole line
+    damaged: int  # lines that are none of ours
+
+
+class JsonLines:
+    """One write a line, appended; a torn last line is cut when the file is opened, so that readers see whole lines."""
+
+    def __init__(self, path: Path, settings: EmitSettings) -> None:
+        self._path = path
+        self._settings = settings
+        self._file = -1
+
+    def open(self) -> Written:
+        """Cut a torn end and say what is there. Raises SinkUnavailableError."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            written = _read_back(self._path)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._file = os.open(self._path, flags, 0o640)
+            os.ftruncate(self._file, written.whole_bytes)
+            sequences = _last_sequences(self._sidecar()) | written.sequences
+        except OSError as error:
+            raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
+        return written._replace(sequences=sequences)
+
+    def deliver(self, event: Event, line: bytes) -> None:
+        """Append one line, or nothing of it. Raises SinkUnavailableError."""
+        try:
+            if self._file < 0:
+                self.open()
+            size = os.fstat(self._file).st_size
+            if os.write(self._file, line) != len(line):
+                os.ftruncate(self._file, size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if self._flushes(event):
+                os.fdatasync(self._file)
+        except OSError as error:
+            raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
+
+    def rotate(self, sequences: dict[str, int]) -> None:
+        """Put a full file away under the time of its first line, and keep the newest few."""
+        if self._file < 0 or os.fstat(self._file).st_size < self._settings.rotate_mb * 1e6:
+            return
+        self._sidecar().write_bytes(msgspec.json.encode(sequences))
+        with self._path.open("rb") as file:
+            first = msgspec.json.decode(file.readline(), type=_Head).id
+        self._path.rename(self._path.with_name(f"{self._path.stem}-{first}{self._path.suffix}"))
+        os.close(self._file)
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        old = sorted(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"))
+        for path in old[: -self._settings.keep_files]:
+            path.unlink()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _flushes(self, event: Event) -> bool:
+        policy = self._settings.fsync
+        return policy == "always" or (policy == "incident" and event.data.operation in ("start", "end"))
+
+    def _sidecar(self) -> Path:
+        return self._path.with_suffix(".sequences")
+
+
+def _read_back(path: Path) -> Written:
+    sequences: dict[str, int] = {}
+    ids: deque[str] = deque(maxlen=_RECENT)
+    whole = damaged = 0
+    if path.exists():
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                whole += len(line)
+                try:
+                    head = msgspec.json.decode(line, type=_Head)
+                    sequences[head.source] = int(head.sequence)
+                    ids.append(head.id)
+                except (msgspec.DecodeError, ValueError):
+                    damaged += 1
+    return Written(sequences, ids, whole, damaged)
+
+
+def _last_sequences(path: Path) -> dict[str, int]:
+    """What the files before this one came to; a file that was rotated away is not read again."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+    except (OSError, msgspec.DecodeError):
+        return {}

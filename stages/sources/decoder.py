@@ -1,0 +1,161 @@
+"""Decoding through PyAV: what files, streams and devices have in common."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+import av
+import av.error
+import av.logging
+import numpy as np
+
+from pipeline.core.errors import SourceError
+from stages.sources.picture import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+    from pipeline.core.frames import Plane, Planes
+
+av.logging.set_level(av.logging.PANIC)  # libav's remarks are counted here, not printed
+
+_PLANAR = ("yuv420p", "yuvj420p")
+_FALLBACK_FPS = 25.0  # what libav itself assumes of a raw stream
+_JUMP_NS = 3600 * 1_000_000_000  # a step of an hour is a clock that was set, not a gap
+
+
+class DecodedPicture:
+    """A picture in libav's memory."""
+
+    def __init__(self, frame: VideoFrame, index: int, pts_ns: int | None, rotation: int) -> None:
+        if frame.format.name not in _PLANAR:
+            frame = frame.reformat(format="yuv420p")
+        self._frame = frame
+        self.index = index
+        self.pts_ns = pts_ns
+        self.rotation = rotation
+        self.width, self.height = frame.width, frame.height
+        self.full_range = frame.format.name == "yuvj420p" or int(frame.color_range) == 2  # noqa: PLR2004  # AVCOL_RANGE_JPEG
+
+    def copy_to(self, planes: Planes) -> None:
+        """Copy the three planes: the only copy a frame ever sees (libav cannot decode into foreign memory)."""
+        for source, target in zip(self._frame.planes, planes[:3], strict=True):
+            rows: Plane = np.frombuffer(source, np.uint8).reshape(-1, source.line_size)
+            np.copyto(target, rows[: target.shape[0], : target.shape[1]])
+
+
+class Timeline:
+    """Media time from the first picture on, strictly increasing, whatever the container says."""
+
+    def __init__(self, fps: float) -> None:
+        self._step = round(1e9 / fps)
+        self._shift: int | None = None
+        self.last = -self._step
+
+    def place(self, pts_ns: int | None) -> int:
+        """Turn a container's time stamp into media time; without one, count pictures."""
+        if pts_ns is None:
+            self.last += self._step
+            return self.last
+        if self._shift is None:
+            self._shift = self.last + self._step - pts_ns
+        if not 0 < pts_ns + self._shift - self.last < _JUMP_NS:  # went back or jumped: go on from here
+            self._shift = self.last + self._step - pts_ns
+        self.last = pts_ns + self._shift
+        return self.last
+
+
+class Decoder:
+    """The first video stream of a container, picture by picture, in one thread."""
+
+    def __init__(self, container: InputContainer, name: str, *, live: bool, rotation: int | None) -> None:
+        if not container.streams.video:
+            container.close()
+            raise SourceError(f"{name}: holds no video stream")
+        self._container = container
+        self._name = name
+        self._live = live
+        self._rotation = rotation
+        self._stream: VideoStream = container.streams.video[0]
+        self._stream.thread_type = "NONE"
+        self._frames = self._corrupt = self._refused = 0
+        rate = self._stream.average_rate or self._stream.guessed_rate
+        self.fps = float(rate) if rate else _FALLBACK_FPS
+        self._timeline = Timeline(self.fps)
+        self.began_utc_ns = _creation_time(container.metadata.get("creation_time"))
+        self.failure: str | None = None  # the error that ended the reading, if one did
+
+    def pictures(self) -> Iterator[DecodedPicture]:
+        """Yield every picture that can be decoded; what cannot is counted, and reading goes on behind it."""
+        for frame in self._decoded():
+            self._corrupt += bool(frame.is_corrupt)
+            stamp = None if frame.pts is None else round(frame.pts * frame.time_base * 1_000_000_000)
+            pts_ns = stamp if self._live else self._timeline.place(stamp)
+            rotation = self._rotation if self._rotation is not None else -round(frame.rotation) % 360
+            yield DecodedPicture(frame, self._frames, pts_ns, rotation)
+            self._frames += 1
+
+    def report(self) -> Report:
+        """Say what was read, and whether the recording was cut."""
+        declared = self._stream.frames or None
+        return Report(self._frames, declared, self._corrupt + self._refused, self._truncated())
+
+    def close(self) -> None:
+        """Close the container."""
+        with contextlib.suppress(av.error.FFmpegError):
+            self._container.close()
+
+    def _decoded(self) -> Iterator[VideoFrame]:
+        packets = self._container.demux(self._stream)
+        while True:
+            try:
+                packet = next(packets)
+            except StopIteration:
+                return
+            except av.error.FFmpegError as error:
+                self.failure = error.strerror
+                if self._live:
+                    raise SourceError(f"{self._name}: {error.strerror}") from error
+                yield from self._flushed()
+                return
+            try:
+                yield from cast("list[VideoFrame]", packet.decode())
+            except av.error.EOFError:
+                return
+            except av.error.FFmpegError:  # one bad packet is not the end of the recording
+                self._refused += 1
+
+    def _flushed(self) -> Iterator[VideoFrame]:
+        with contextlib.suppress(av.error.FFmpegError):
+            yield from self._stream.decode(None)
+
+    def _truncated(self) -> str | None:
+        """The container declares both more pictures and more time than there was."""
+        declared, stream = self._stream.frames, self._stream
+        if self.failure is not None:
+            return f"reading failed: {self.failure}"
+        if not declared or stream.duration is None or stream.time_base is None:
+            return None
+        length_s = float(stream.duration * stream.time_base)
+        read_s = (self._timeline.last / 1e9) + 1 / self.fps
+        if self._frames < 0.98 * declared - 1 and read_s < 0.97 * length_s:
+            return f"{read_s:.1f} of {length_s:.1f} s"
+        return None
+
+
+def _creation_time(text: str | None) -> int | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None or moment.timestamp() <= 0:  # MP4's zero is 1904, libav's 1970: not set
+        return None
+    return int(moment.timestamp()) * 1_000_000_000

@@ -1,0 +1,79 @@
+"""Recordings: a file of any container that libav reads."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import av
+import av.error
+
+from pipeline.core.errors import SourceError
+from stages.sources.decoder import DecodedPicture, Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from stages.sources.picture import Report
+
+
+class Footage:
+    """A recording on disk. Raises SourceError that says what is wrong with the file."""
+
+    def __init__(self, path: Path, *, rotation: int | None = None) -> None:
+        self._path = path
+        self._decoder = Decoder(_opened(path), path.name, live=False, rotation=rotation)
+        self.began_utc_ns = self._decoder.began_utc_ns
+
+    def pictures(self) -> Iterator[DecodedPicture]:
+        """Yield all pictures that decode. Raises SourceError where there is none at all."""
+        yield from self._decoder.pictures()
+        if not self.report().frames:
+            raise SourceError(f"{self._path.name}: no picture could be decoded")
+
+    def report(self) -> Report:
+        """Say what was read, and whether the recording was cut."""
+        report = self._decoder.report()
+        missing = _missing_bytes(self._path)
+        if missing and not report.truncated:
+            return report._replace(truncated=f"{missing} bytes are missing at the end")
+        return report
+
+    def close(self) -> None:
+        """Close the file."""
+        self._decoder.close()
+
+
+def _opened(path: Path) -> av.container.InputContainer:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise SourceError(f"{path.name}: {error.strerror}") from error
+    if size == 0:
+        raise SourceError(f"{path.name}: the file is empty (0 bytes)")
+    try:
+        return av.open(str(path), metadata_errors="replace")
+    except (av.error.FFmpegError, OSError, ValueError) as error:
+        raise SourceError(f"{path.name}: {_reason(path, error)}") from error
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Say why a file did not open, in the words of the one who recorded it."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head[4:8] in (b"ftyp", b"mdat", b"wide", b"free"):
+        return "no moov atom: the recording was cut before its index was written"
+    if head and all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head):  # noqa: PLR2004  # printable ASCII
+        return "this is a text file, not a recording"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _missing_bytes(path: Path) -> int:
+    """How many bytes an AVI's own header says should follow: a cut AVI plays on without a word otherwise."""
+    with path.open("rb") as file:
+        head = file.read(12)
+        size = file.seek(0, 2)
+    if len(head) < 12 or head[:4] != b"RIFF" or head[8:] != b"AVI ":  # noqa: PLR2004  # the RIFF header
+        return 0
+    return max(0, int(struct.unpack("<I", head[4:8])[0]) + 8 - size)

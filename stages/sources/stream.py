@@ -1,0 +1,92 @@
+"""Network streams (RTSP, HTTP) and V4L2 devices: live, so times are those of arrival."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+import av
+import av.error
+
+from pipeline.core.errors import SourceError
+from stages.sources.decoder import DecodedPicture, Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.settings import CaptureSettings
+    from stages.sources.picture import Report
+
+_MICROSECONDS = 1_000_000
+
+
+class Stream:
+    """A camera that is read as it sends. Raises SourceError when it does not come, stops or falls silent."""
+
+    began_utc_ns = None
+
+    def __init__(self, url: str, settings: CaptureSettings, *, rotation: int | None = None) -> None:
+        self.name = redacted(url)
+        try:
+            container = av.open(
+                url.removeprefix("v4l2:"),
+                format="v4l2" if _is_device(url) else None,
+                options=options(url, settings),
+                timeout=None if _is_device(url) else (settings.open_timeout_s, settings.read_timeout_s),
+                metadata_errors="replace",
+            )
+        except (av.error.FFmpegError, OSError, ValueError) as error:
+            raise SourceError(f"{self.name}: {_remedy(url, error)}") from error
+        self._decoder = Decoder(container, self.name, live=True, rotation=rotation)
+
+    def pictures(self) -> Iterator[DecodedPicture]:
+        """Yield pictures as they arrive; ends when the other side says so."""
+        try:
+            yield from self._decoder.pictures()
+        except OSError as error:
+            raise SourceError(f"{self.name}: {error.strerror or error}") from error
+
+    def report(self) -> Report:
+        """Say what was read so far."""
+        return self._decoder.report()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._decoder.close()
+
+
+def options(url: str, settings: CaptureSettings) -> dict[str, str]:
+    """Return libav's options for a kind of source: TCP for RTSP, since a lost UDP packet is a torn picture."""
+    read_us = str(round(settings.read_timeout_s * _MICROSECONDS))
+    if url.startswith(("rtsp://", "rtsps://")):
+        return {"rtsp_transport": "tcp", "timeout": read_us, "fflags": "nobuffer", "max_delay": "500000"}
+    if url.startswith(("http://", "https://")):
+        return {"rw_timeout": read_us, "fflags": "nobuffer"}
+    return {}
+
+
+def redacted(url: str) -> str:
+    """Return a source's name for logs and events: without user, password, query or fragment."""
+    if "://" not in url:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _is_device(url: str) -> bool:
+    return url.startswith(("v4l2:", "/dev/video"))
+
+
+def _remedy(url: str, error: Exception) -> str:
+    """Say what happened and what to do; libav repeats the address with its password, so that is cut out."""
+    reason = getattr(error, "strerror", None) or str(error)
+    reason = re.sub(r"\w+://\S+", "", reason).strip(" :'")
+    if _is_device(url) and isinstance(error, FileNotFoundError):
+        return "no such device: `v4l2-ctl --list-devices` names those there are"
+    if _is_device(url) and isinstance(error, PermissionError):
+        return "not allowed to read the device: add the user to the group `video`"
+    if isinstance(error, av.error.HTTPUnauthorizedError):
+        return "user name or password refused"
+    return reason

@@ -1,0 +1,117 @@
+"""Drawn footage: sensor noise and things that walk through it. The same seed gives the same pixels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+
+from pipeline.core.errors import SourceError
+from stages.sources.picture import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.frames import Plane, Planes
+
+
+class Scene(NamedTuple):
+    """What is drawn; every field may be given in the address: synthetic://?width=640&walks=2."""
+
+    width: int = 640
+    height: int = 360
+    fps: float = 10.0
+    seconds: float = 30.0
+    walks: int = 1  # how often something walks across
+    pause_s: float = 8.0  # before each walk
+    walk_s: float = 6.0
+    size: float = 0.3  # height of the walker, share of the picture
+    noise: float = 2.0  # standard deviation of the luma
+    seed: int = 1
+
+
+class DrawnPicture:
+    """One drawn picture."""
+
+    rotation = 0
+    full_range = False
+
+    def __init__(self, luma: Plane, index: int, pts_ns: int) -> None:
+        self._luma = luma
+        self.index = index
+        self.pts_ns = pts_ns
+        self.height, self.width = luma.shape
+
+    def copy_to(self, planes: Planes) -> None:
+        """Write luma, and neutral chroma with a trace of blue, so that it does not pass for infra-red."""
+        np.copyto(planes.y, self._luma)
+        planes.u.fill(136)
+        planes.v.fill(124)
+
+
+class Synthetic:
+    """A drawing instead of a camera. Raises SourceError for a field that does not exist."""
+
+    began_utc_ns = None
+
+    def __init__(self, url: str) -> None:
+        self.scene = parse(url)
+        self._drawn = 0
+
+    def pictures(self) -> Iterator[DrawnPicture]:
+        """Yield the pictures as fast as they are asked for."""
+        scene = self.scene
+        generator = np.random.default_rng(scene.seed)
+        ground = _ground(scene, generator)
+        for index in range(round(scene.seconds * scene.fps)):
+            pts_ns = round(index * 1e9 / scene.fps)
+            yield DrawnPicture(_draw(scene, ground, generator, pts_ns / 1e9), index, pts_ns)
+            self._drawn += 1
+
+    def report(self) -> Report:
+        """All of it was there."""
+        return Report(self._drawn, round(self.scene.seconds * self.scene.fps), 0, None)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def parse(url: str) -> Scene:
+    """Read a scene from its address. Raises SourceError naming the field."""
+    fields: dict[str, float] = {}
+    for name, text in parse_qsl(urlsplit(url).query):
+        if name not in Scene._fields:
+            raise SourceError(f"synthetic://: no field `{name}`; there are {', '.join(Scene._fields)}")
+        try:
+            number = float(text)
+        except ValueError as error:
+            raise SourceError(f"synthetic://: `{name}={text}` is no number") from error
+        fields[name] = int(number) if isinstance(Scene._field_defaults[name], int) else number
+    return Scene(**fields)  # type: ignore[arg-type]  # each was made the type of its default
+
+
+def _ground(scene: Scene, generator: np.random.Generator) -> Plane:
+    """Blotches of light and dark at an eighth of the size, as grass or gravel has."""
+    small = generator.normal(110, 14, (scene.height // 8 + 1, scene.width // 8 + 1))
+    large = np.kron(small, np.ones((8, 8)))[: scene.height, : scene.width]
+    return np.clip(large, 16, 235).astype(np.uint8)
+
+
+def _draw(scene: Scene, ground: Plane, generator: np.random.Generator, at_s: float) -> Plane:
+    picture = ground + generator.normal(0, scene.noise, ground.shape)
+    turn, into = divmod(at_s, scene.pause_s + scene.walk_s)
+    if turn < scene.walks and into >= scene.pause_s:
+        _walker(scene, picture, (into - scene.pause_s) / scene.walk_s)
+    drawn: Plane = np.clip(picture, 16, 235).astype(np.uint8)
+    return drawn
+
+
+def _walker(scene: Scene, picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]], way: float) -> None:
+    """Draw an upright dark figure with a light head, `way` of the way across."""
+    height, width = scene.height, scene.width
+    tall, wide = round(scene.size * height), max(1, round(scene.size * height * 0.35))
+    left, top = round(way * (width + wide)) - wide, round(0.85 * height) - tall
+    body, head = slice(max(0, left), max(0, left + wide)), tall // 5
+    picture[top : top + tall, body] = 45
+    picture[top : top + head, max(0, left + wide // 4) : max(0, left + 3 * wide // 4)] = 190

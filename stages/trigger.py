@@ -1,0 +1,430 @@
+"""Trigger: the life of every incident, from the first movement to the acknowledged end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from zoneinfo import ZoneInfo
+
+import msgspec
+import numpy as np
+
+from pipeline.core import areas, incidents, telling, templates
+from pipeline.core import messages as m
+from pipeline.core.errors import FrameOverwrittenError
+from pipeline.core.geometry import Box, around
+from pipeline.core.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.stage import Stage
+from pipeline.core.vocabulary import CameraId, EndedBy, IncidentId, Nanoseconds
+from stages.journal import Closed, Delivered, Journal, Numbered, Opened, Raised
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pipeline.core.areas import Area
+    from pipeline.core.events import Analysis
+    from pipeline.core.facts import Facts
+    from pipeline.core.frames import Planes
+    from pipeline.core.incidents import Course
+    from pipeline.core.stage import Outputs, StageContext
+
+Place: TypeAlias = tuple[CameraId, str]  # an area of a camera
+
+_DEVICE = CameraId("device/")  # counts of the device itself; no camera is called so
+_BETTER = 1.2  # a view must be so much better to be worth a copy
+_MUCH_BETTER = 1.5  # and so much to be worth encoding again
+_ENCODINGS = 3  # an incident
+_SPARSE = 16  # every so many-th pixel tells the light of a picture
+
+
+class _Ending(NamedTuple):
+    """An incident that is over and waits for its last description."""
+
+    course: Course
+    ended_by: EndedBy
+    until_ns: Nanoseconds
+
+
+class Trigger(Stage):
+    """Holds all incidents; nothing about one is said that is not in the journal first."""
+
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        self._rows = context.settings.trigger
+        self._zone = ZoneInfo(context.settings.site.timezone)
+        self._rules = PresenceRules(quiet_gap_s=self._rows.gap_s)
+        self._areas = {camera: areas.areas(context.settings, camera) for camera in context.settings.cameras}
+        self._presence: dict[Place, Presence] = {}
+        self._open: dict[Place, Course] = {}
+        self._ending: dict[IncidentId, _Ending] = {}
+        self._blind: dict[Place, Nanoseconds] = {}
+        self._visits: dict[Place, tuple[incidents.Visit, ...]] = {}
+        self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
+        self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
+        self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
+        self._gone: dict[CameraId, str] = {}  # lost or ended, and which
+        self._disk_failing = False
+
+    def warm_up(self) -> None:
+        """Open the journal: what an earlier life left open is ended in `begin`."""
+        folder = self.context.state_dir
+        self._journal = Journal(folder / "incidents.journal" if folder else None)
+
+    def begin(self) -> Outputs:
+        """Send what nobody acknowledged, and end what was cut short."""
+        now = self.context.clock.now()[0]
+        for event in list(self._journal.outbox.values()):
+            self._sent[event.key] = now
+            yield event
+        for course in list(self._journal.courses.values()):
+            moment = areas.local(course.frame.utc_ns, self._zone)
+            place = self._areas.get(course.camera, {}).get(course.area) or _unknown(course)
+            analysis = templates.describe(incidents.facts(course, place, moment), "crash_recovery")
+            yield from self._ended(
+                msgspec.structs.replace(course, analysis=analysis), "crash_recovery", place
+            )
+
+    def handle(self, message: m.AnyMessage) -> Outputs:
+        """Take one message of any kind."""
+        match message:
+            case m.SceneClassified():
+                yield from self._seen(message)
+            case m.FeaturesEncoded():
+                yield from self._encoded(message)
+            case m.IncidentDescribed():
+                yield from self._described(message)
+            case m.EventDelivered():
+                self._sent.pop(message.key, None)
+                self._journal.write(Delivered(message.key))
+            case m.CameraChanged():
+                yield from self._camera_changed(message)
+            case m.StageRestarted():
+                yield from self._restarted(message)
+            case m.Ticked():
+                yield from self._ticked(message)
+
+    def finish(self) -> Outputs:
+        """End what is open: no more pictures will come."""
+        for place, course in list(self._open.items()):
+            yield from self._over(place, course, "eof" if self._over_by_itself(place[0]) else "shutdown")
+
+    def waiting(self) -> bool:
+        """Stay until every end is told and acknowledged."""
+        return bool(self._ending or self._sent)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    # What is seen
+
+    def _seen(self, message: m.SceneClassified) -> Outputs:
+        frame = message.frame
+        camera = frame.camera
+        self._alive[camera] = frame.pts_ns
+        if self._gone.get(camera) == "silent":
+            del self._gone[camera]
+            yield from self._camera(camera, "found", "pictures come again", frame.pts_ns, frame.utc_ns)
+        boxes = areas.unmasked(message.boxes, self.context.settings.cameras[camera])
+        places = self._areas[camera]
+        for key, place in places.items():
+            own = tuple(box for box in boxes if areas.area_of(box, places) == key)
+            found = None
+            if message.detections is not None:
+                found = tuple(one for one in message.detections if areas.area_of(one.box, places) == key)
+            yield from self._seen_in((camera, key), place, message, own, found)
+
+    def _seen_in(
+        self,
+        key: Place,
+        place: Area,
+        message: m.SceneClassified,
+        boxes: tuple[Box, ...],
+        found: tuple[m.Detection, ...] | None,
+    ) -> Outputs:
+        frame, course = message.frame, self._open.get(key)
+        if course is None and frame.pts_ns < self._blind.get(key, 0):
+            return
+        if message.still:  # what stands still keeps an incident alive, and starts none
+            boxes = tuple(one.box for one in found or ()) if course else ()
+        ratio = message.area_ratio if boxes else 0.0
+        sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, found)
+        presence, change = step(self._presence.get(key, Presence()), sight, self._rules)
+        self._presence[key] = presence
+        if change == "start":
+            yield from self._start(key, place, sight, frame, presence)
+        elif course is not None and change == "stop":
+            yield from self._over(key, course, "quiet")
+        elif course is not None:
+            yield from self._go_on(key, place, course, sight, frame)
+
+    def _start(
+        self, key: Place, place: Area, sight: Sight, frame: m.FrameRef, presence: Presence
+    ) -> Outputs:
+        camera = key[0]
+        number = self._count(camera)
+        began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - presence.began_ns))
+        moment = areas.local(began_utc, self._zone)
+        course = incidents.Course(
+            id=IncidentId(f"inc-{areas.utc(began_utc):%Y%m%dT%H%M%SZ}-{camera}-{number:04d}"),
+            camera=camera,
+            area=key[1],
+            number=number,
+            began_ns=Nanoseconds(presence.began_ns),
+            began_utc_ns=began_utc,
+            frame=frame,
+        )
+        course = self._noted(course, sight, frame)
+        course = self._pictured(course, frame, sight, moment)
+        course = self._judged(course, key, place, moment)
+        yield from self._tell(course, "start", place)
+        yield from self._ask_features(key)
+        if self._open[key].id not in self._asked:
+            yield from self._ask_description(key)
+
+    def _go_on(self, key: Place, place: Area, course: Course, sight: Sight, frame: m.FrameRef) -> Outputs:
+        moment = areas.local(frame.utc_ns, self._zone)
+        if self._presence[key].last_ns == sight.at_ns:
+            course = self._noted(course, sight, frame)
+            course = self._pictured(course, frame, sight, moment)
+        course = self._judged(course, key, place, moment)
+        self._open[key] = course
+        if incidents.dwell_s(course) >= self._rows.max_s:
+            yield from self._over(key, course, "max_duration")
+            return
+        if course.encodings < _ENCODINGS and course.best_view > _MUCH_BETTER * course.encoded_view:
+            yield from self._ask_features(key)
+        late = frame.pts_ns - self._asked.get(course.id, frame.pts_ns) > self._rows.features_wait_s * 1e9
+        if late:
+            self._asked.pop(course.id)
+        if course.id not in self._asked and _news(course) != course.told:
+            yield from self._ask_description(key)
+
+    def _noted(self, course: Course, sight: Sight, frame: m.FrameRef) -> Course:
+        """Add a sight: what moves, and of what was recognised that which moves."""
+        course = incidents.seen(course, frame, sight.boxes, sight.area_ratio)
+        found = [one for one in sight.detections or () if incidents.moving(one, sight.boxes)]
+        return incidents.recognised(course, found, frame.pts_ns)  # type: ignore[arg-type]  # Sight's detections are ours
+
+    def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
+        rules = incidents.rules_hit(course, place, moment)
+        visits = incidents.visits(self._visits.get(key, ()), course)
+        return msgspec.structs.replace(course, rules=rules, visits=visits)
+
+    def _pictured(self, course: Course, frame: m.FrameRef, sight: Sight, moment: datetime) -> Course:
+        """Keep the frame where it shows the thing better than any before; the ring moves on, the copy stays."""
+        group = incidents.verdict(course).group
+        shown = [one for one in sight.detections or () if one.group == group]
+        best = max(shown, key=incidents.view, default=None)  # type: ignore[arg-type]  # as above
+        view = incidents.view(best) if best else 0.0  # type: ignore[arg-type]  # as above
+        if course.best is not None and view <= _BETTER * course.best_view:
+            return course
+        try:
+            with self.context.rings[frame.camera].reading(frame) as planes:
+                sequence = self.context.keyframes.copy(planes)
+                light = _light(planes, None if self.context.clock.media else moment)
+        except FrameOverwrittenError:
+            return course
+        box = best.box if best else around(sight.boxes) if sight.boxes else (0.0, 0.0, 1.0, 1.0)
+        kept = msgspec.structs.replace(frame, sequence=sequence)
+        return msgspec.structs.replace(course, best=kept, best_box=box, best_view=view, light=light)
+
+    # What is asked and answered
+
+    def _ask_features(self, key: Place) -> Outputs:
+        course = self._open[key]
+        if course.best is None:
+            return
+        self._asked[course.id] = course.frame.pts_ns
+        self._open[key] = msgspec.structs.replace(
+            course, encodings=course.encodings + 1, encoded_view=max(course.best_view, 1e-6)
+        )
+        yield m.FeaturesWanted(
+            incident=course.id, priority=self._priority(course), keyframe=course.best, box=course.best_box
+        )
+
+    def _encoded(self, message: m.FeaturesEncoded) -> Outputs:
+        key = self._place_of(message.incident)
+        self._asked.pop(message.incident, None)
+        if key is None:
+            return
+        self._open[key] = msgspec.structs.replace(self._open[key], tags=message.tags)
+        if not self._open[key].told[0]:
+            yield from self._ask_description(key)
+
+    def _ask_description(self, key: Place) -> Outputs:
+        course = msgspec.structs.replace(self._open[key], told=_news(self._open[key]))
+        self._open[key] = course
+        yield self._wanted(course, final=False)
+
+    def _wanted(self, course: Course, *, final: bool) -> m.DescriptionWanted:
+        return m.DescriptionWanted(
+            incident=course.id,
+            revision=course.revision,
+            priority=self._priority(course),
+            facts=self._facts(course),
+            final=final,
+        )
+
+    def _described(self, message: m.IncidentDescribed) -> Outputs:
+        ending = self._ending.get(message.incident)
+        if ending is not None and message.revision == ending.course.revision:
+            yield from self._close(ending, message.analysis)
+            return
+        key = self._place_of(message.incident)
+        if key is None:
+            return
+        course = msgspec.structs.replace(self._open[key], analysis=message.analysis)
+        self._open[key] = course
+        yield from self._tell(course, "update", self._areas[key[0]][key[1]])
+
+    # The end
+
+    def _over(self, key: Place, course: Course, ended_by: EndedBy) -> Outputs:
+        """Close the books on an incident and ask for its last description."""
+        del self._open[key]
+        self._asked.pop(course.id, None)
+        now = self.context.clock.now()[0]
+        seen_ns = self._presence.get(key, Presence()).at_ns
+        self._blind[key] = Nanoseconds(seen_ns + round(self._rows.blind_s * 1e9))
+        if ended_by != "quiet":
+            self._presence[key] = Presence()
+        visit = incidents.Visit(course.began_ns, incidents.verdict(course).group)
+        self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
+        course = msgspec.structs.replace(course, revision=course.revision + 1)  # answers to earlier questions are not it
+        until = Nanoseconds(now + round(self._rows.report_wait_s * 1e9))
+        self._ending[course.id] = _Ending(course, ended_by, until)
+        yield self._wanted(course, final=True)
+
+    def _close(self, ending: _Ending, analysis: Analysis) -> Outputs:
+        del self._ending[ending.course.id]
+        course = msgspec.structs.replace(ending.course, analysis=analysis)
+        yield from self._ended(course, ending.ended_by, self._areas[course.camera][course.area])
+
+    def _ended(self, course: Course, ended_by: EndedBy, place: Area) -> Outputs:
+        facts = incidents.facts(course, place, areas.local(course.frame.utc_ns, self._zone))
+        priority = incidents.priority(course, place, self.context.settings.priority)
+        uri = self.context.uris.get(course.camera, "")
+        course, event = telling.incident_event(course, "end", facts, priority, uri, ended_by)
+        yield from self._raise(event, Closed(course.id))
+
+    # What is said
+
+    def _tell(self, course: Course, operation: telling.Ongoing, place: Area) -> Outputs:
+        priority = incidents.priority(course, place, self.context.settings.priority)
+        uri = self.context.uris.get(course.camera, "")
+        course, event = telling.incident_event(course, operation, self._facts(course), priority, uri)
+        self._open[course.camera, course.area] = course
+        yield from self._raise(event, Opened(course))
+
+    def _raise(self, event: m.EventRaised, *entries: Opened | Closed | Numbered) -> Outputs:
+        """Journal first, then speak."""
+        self._journal.write(Raised(event), *entries, durable=event.data.operation in ("start", "end"))
+        self._sent[event.key] = self.context.clock.now()[0]
+        yield event
+        if bool(self._journal.failing) != self._disk_failing:
+            self._disk_failing = bool(self._journal.failing)
+            yield from self._device(
+                "system.disk_low", m.Priority.WARNING,
+                {"what": "journal", "error": str(self._journal.failing or "written again")},
+                event.pts_ns, event.utc_ns,
+            )  # fmt: skip
+
+    def _camera_changed(self, message: m.CameraChanged) -> Outputs:
+        camera = message.camera
+        if message.state == "ended":
+            self._gone[camera] = "ended"
+            return
+        was = self._gone.get(camera)
+        self._alive[camera] = max(self._alive.get(camera, message.pts_ns), message.pts_ns)
+        if message.state == "found":
+            self._gone.pop(camera, None)
+            if was is not None:
+                yield from self._camera(camera, "found", message.reason, message.pts_ns, message.utc_ns)
+        elif was is None:
+            yield from self._lost(camera, "lost", message.reason, message.pts_ns, message.utc_ns)
+
+    def _lost(
+        self, camera: CameraId, how: str, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds
+    ) -> Outputs:
+        self._gone[camera] = how
+        for key, course in list(self._open.items()):
+            if key[0] == camera:
+                yield from self._over(key, course, "camera_lost")
+        yield from self._camera(camera, "lost", reason, pts_ns, utc_ns)
+
+    def _camera(
+        self, camera: CameraId, state: telling.CameraState, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds
+    ) -> Outputs:
+        change = m.CameraChanged(camera=camera, state=state, reason=reason, pts_ns=pts_ns, utc_ns=utc_ns)
+        number = self._count(CameraId(f"camera/{camera}"))
+        yield from self._raise(telling.camera_event(change, number, self.context.uris.get(camera, "")))
+
+    def _restarted(self, message: m.StageRestarted) -> Outputs:
+        details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
+        yield from self._device(
+            "system.stage_restarted", m.Priority.WARNING, dict(details), message.pts_ns, message.utc_ns
+        )
+
+    def _device(
+        self,
+        what: str,
+        priority: m.Priority,
+        details: dict[str, str | int | float | bool | None],
+        pts_ns: Nanoseconds,
+        utc_ns: Nanoseconds,
+    ) -> Outputs:
+        number = self._count(_DEVICE)
+        yield from self._raise(telling.device_event(what, number, priority, details, pts_ns, utc_ns))
+
+    def _ticked(self, message: m.Ticked) -> Outputs:
+        """Time goes by: what waits too long is not waited for, and silence is noticed."""
+        now = message.pts_ns
+        for ending in [one for one in self._ending.values() if one.until_ns < now]:
+            facts = self._facts(ending.course)
+            yield from self._close(ending, templates.describe(facts, "no_answer", status="timeout"))
+        for camera, seen in self._alive.items():
+            if camera not in self._gone and now - seen > self._rows.lost_after_s * 1e9:
+                reason = f"no picture for {self._rows.lost_after_s:g} s"
+                yield from self._lost(camera, "silent", reason, now, message.utc_ns)
+        for key, sent in self._sent.items():
+            if now - sent > self._rows.resend_after_s * 1e9:
+                self._sent[key] = now
+                yield self._journal.outbox[key]
+
+    def _count(self, camera: CameraId) -> int:
+        number = self._journal.numbers.get(camera, 0) + 1
+        self._journal.write(Numbered(camera, number))
+        return number
+
+    def _facts(self, course: Course) -> Facts:
+        place = self._areas[course.camera][course.area]
+        return incidents.facts(course, place, areas.local(course.frame.utc_ns, self._zone))
+
+    def _priority(self, course: Course) -> m.Priority:
+        place = self._areas[course.camera][course.area]
+        return incidents.priority(course, place, self.context.settings.priority)
+
+    def _place_of(self, incident: IncidentId) -> Place | None:
+        return next((key for key, course in self._open.items() if course.id == incident), None)
+
+    def _over_by_itself(self, camera: CameraId) -> bool:
+        return self.context.clock.media or self._gone.get(camera) == "ended"
+
+
+def _news(course: Course) -> tuple[str, tuple[str, ...]]:
+    """What is worth telling an operator again: another kind of thing, another rule hit."""
+    return (incidents.verdict(course).group or "none", course.rules)
+
+
+def _light(planes: Planes, moment: datetime | None) -> incidents.Light:
+    """Judge a sparse grid of pixels; colour is the strongest percent of it, as most of a grey yard is grey by day too."""
+    luma = float(planes.y[::_SPARSE, ::_SPARSE].mean())
+    sparse = max(1, _SPARSE // 2)
+    chroma = np.concatenate([plane[::sparse, ::sparse].reshape(-1) for plane in (planes.u, planes.v)])
+    colour = float(np.percentile(np.abs(chroma.astype(np.int16) - 128), 99))
+    return incidents.light_of(luma, colour, moment)
+
+
+def _unknown(course: Course) -> Area:
+    """The area of an incident whose camera or zone is in the configuration no more."""
+    return areas.Area(course.area, course.area or course.camera, False, None, False, "", 60.0, 8, None)

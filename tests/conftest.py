@@ -1,0 +1,34 @@
+"""Fixtures that several tests share."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import pytest
+
+from pipeline.core.frames import FramePool
+
+hypothesis.settings.register_profile("same", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("same")
+
+
+@pytest.fixture
+def new_ring():
+    """Make rings that are closed after the test."""
+    made = []
+
+    def new(slots=4, largest=(64, 48)):
+        made.append(FramePool.create("test", slots, largest))
+        return made[-1]
+
+    yield new
+    for pool in made:
+        pool.close()
+        os.close(pool.descriptor)
+
+
+@pytest.fixture
+def ring(new_ring):
+    """A ring of four slots for pictures up to 64x48."""
+    return new_ring()

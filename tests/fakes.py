@@ -1,0 +1,117 @@
+"""The simplest stand-ins for what surrounds a unit, and builders with defaults for what it is given."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+import numpy as np
+
+from pipeline.core.facts import Facts, ObjectFact, TrackFact
+from pipeline.core.frames import Planes
+from pipeline.core.incidents import Course
+from pipeline.core.messages import Detection, FrameRef
+from pipeline.core.settings import Settings
+from pipeline.core.stage import StageContext
+
+NS = 1_000_000_000
+NOON_NS = 1_796_000_400 * NS  # some day in 2026, in UTC
+
+
+class FakeClock:
+    """A clock that goes on only when somebody sleeps."""
+
+    def __init__(self, *, media=False):
+        self.media = media
+        self.at_ns = 0
+        self.slept = []
+
+    def recorded(self, utc_ns, pts_ns):
+        return (utc_ns, pts_ns, "boot") if self.media else (NOON_NS + self.at_ns, self.at_ns, "boot")
+
+    def state(self):
+        return "media" if self.media else "synced"
+
+    def now(self):
+        return self.at_ns, NOON_NS + self.at_ns
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.at_ns += round(seconds * NS)
+
+
+def settings(**tables):
+    """Settings with one camera `gate`, changed by the given tables."""
+    return msgspec.convert({"cameras": {"gate": {"source": "synthetic://"}}} | tables, Settings)
+
+
+def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir=None, **tables):
+    """A stage's surroundings with one camera `gate` and one ring for everything."""
+    tables.setdefault("cameras", {"gate": {"source": source}})
+    return StageContext(
+        settings=settings(**tables),
+        rings={"gate": ring},
+        keyframes=ring,
+        clock=clock or FakeClock(),
+        camera=camera,
+        state_dir=state_dir,
+    )
+
+
+def frame(sequence=1, *, at_s=0.0, camera="gate", size=(64, 48), **changes):
+    """A frame of the camera `gate`, so many seconds after noon."""
+    at_ns = round(at_s * NS)
+    made = FrameRef(camera, sequence, sequence - 1, at_ns, NOON_NS + at_ns, *size)
+    return msgspec.structs.replace(made, **changes)
+
+
+def seen(label="person", likelihood=0.9, box=(0.4, 0.4, 0.5, 0.8), group=None):
+    """A detection, by default of a person; the groups of usual labels are known."""
+    groups = {"person": "person", "car": "vehicle", "truck": "vehicle", "dog": "animal"}
+    return Detection(label, group or groups.get(label, "other"), likelihood, box)
+
+
+def course(**changes):
+    """An incident of the camera `gate` that has just begun."""
+    began = {
+        "id": "inc-20261129T120000Z-gate-0001",
+        "camera": "gate",
+        "area": "",
+        "number": 1,
+        "began_ns": 0,
+        "began_utc_ns": NOON_NS,
+        "frame": frame(),
+    }
+    return Course(**(began | changes))
+
+
+def facts(label="person", *, count=1, dwell_s=36, direction="none", speed="still", visits=1, **changes):
+    """Facts of somebody at the gate, by default one person who stands there."""
+    made = Facts(
+        camera="gate",
+        zone="gate",
+        local_time="12:00",
+        weekday="Sunday",
+        light="day",
+        object=ObjectFact(class_=label, likelihood=0.9, count=count),
+        tags=(),
+        track=TrackFact(dwell_s=dwell_s, direction=direction, speed=speed, visits_last_hour=visits),
+        rules_hit=(),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def picture(value, size=(64, 48)):
+    """Planes of one brightness."""
+    half = ((size[1] + 1) // 2, (size[0] + 1) // 2)
+    return Planes(*(np.full(shape, value, np.uint8) for shape in (size[::-1], half, half)))
+
+
+def values(planes):
+    """Every value that occurs in any of the planes."""
+    return set(np.unique(np.concatenate([plane.ravel() for plane in planes[:3]])).tolist())
+
+
+def blocks(pool):
+    """Bytes of memory behind a ring."""
+    return os.fstat(pool.descriptor).st_blocks * 512

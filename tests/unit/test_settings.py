@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.settings import CameraSettings, Settings, load, parse
+
+CAMERA = '[cameras.gate]\nsource = "synthetic://"\n'
+ZONE = CAMERA + "[cameras.gate.zones.yard]\npolygon = {}\n"
+SQUARE = "[[0, 0], [1, 0], [1, 1], [0, 1]]"
+
+
+def only_problem(text):
+    settings, (problem,) = parse(text)
+    return settings, problem
+
+
+def test_an_empty_file_is_all_defaults():
+    settings, problems = parse("")
+    assert settings == Settings()
+    assert problems == []
+    assert settings.capture.frames_per_s == 10
+    assert settings.emit.sinks == ("jsonl",)
+
+
+def test_a_whole_camera_is_read():
+    text = (
+        ZONE.format(SQUARE)
+        + 'priority = "alarm"\n[cameras.gate.masks]\ntree = [[0, 0], [0.2, 0], [0, 0.2]]\n'
+    )
+    settings, problems = parse(text)
+    assert problems == []
+    gate = settings.cameras["gate"]
+    assert gate.zones["yard"].polygon[2] == (1.0, 1.0)
+    assert gate.zones["yard"].priority == "alarm"
+    assert len(gate.masks["tree"]) == 3
+
+
+ERRORS = [  # text, line, key, a part of the message
+    ("[motion]\nsensitivty = 2\n", 2, "motion.sensitivty", "did you mean `sensitivity`?"),
+    ("\n[motoin]\n", 2, "motoin", "did you mean `motion`?"),
+    ("[site]\nzzzz = 1\n", 2, "site.zzzz", "known: device, name, timezone"),
+    (CAMERA + "loiters_s = 3\n", 3, "cameras.gate.loiters_s", "did you mean `loiter_s`?"),
+    (ZONE.format(SQUARE) + "restrict = true\n", 5, "cameras.gate.zones.yard.restrict", "`restricted`?"),
+    ('[motion]\nsensitivity = "high"\n', 2, "motion.sensitivity", "Expected `float`, got `str`"),
+    ("[motion]\n\nsensitivity = 9\n", 3, "motion.sensitivity", "<= 4"),
+    ("[capture]\nframes_per_s = 0\n", 2, "capture.frames_per_s", "> 0"),
+    ("[capture]\nframes_per_s = nan\n", 2, "capture.frames_per_s", "> 0"),
+    ("[frames]\nslots = 3\n", 2, "frames.slots", ">= 4"),
+    ('[describe]\nlanguage = "de"\n', 2, "describe.language", "'de'"),
+    ('[site]\ntimezone = "Mars/Base"\n', 2, "site.timezone", "Europe/Vienna"),
+    ('[site]\ntimezone = "../etc"\n', 2, "site.timezone", "unknown time zone"),
+    ('[trigger]\nopen_hours = "7-18"\n', 2, "trigger.open_hours", "write it as 07:00-18:00"),
+    ('[trigger]\nopen_hours = "07:00-24:00"\n', 2, "trigger.open_hours", "07:00-18:00"),
+    (CAMERA + 'open_hours = "always"\n', 3, "cameras.gate.open_hours", "no span of hours"),
+    (
+        ZONE.format(SQUARE) + 'open_hours = "x"\n',
+        5,
+        "cameras.gate.zones.yard.open_hours",
+        "no span of hours",
+    ),
+    (
+        ZONE.format("[[0, 0], [640, 0], [640, 360]]"),
+        4,
+        "cameras.gate.zones.yard.polygon",
+        "divide by width",
+    ),
+    (
+        CAMERA + "[cameras.gate.masks]\nm = [[0, 0], [1, 0], [1, -1]]\n",
+        4,
+        "cameras.gate.masks.m",
+        "not pixels",
+    ),
+    ('[cameras."main gate"]\nsource = "x"\n', 1, "cameras.main gate", "letters, digits"),
+    ('[cameras.""]\nsource = "x"\n', 1, "cameras.", "camera name ``"),
+    ("cameras = 5\n", 1, "cameras", "Expected `object`"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "path", "said"), ERRORS, ids=[row[2] for row in ERRORS])
+def test_an_error_names_line_key_and_remedy(text, line, path, said):
+    _, problem = only_problem(text)
+    assert (problem.line, problem.path) == (line, path)
+    assert said in problem.text
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('[cameras.gate]\nplace = "x"\n', 1, "missing required field `source`"),
+        ("[cameras.gate]\nsource = 5\n", 2, "Expected `str`"),
+        (ZONE.format("[[0, 0], [1, 1]]"), 4, "length >= 3"),
+        (CAMERA + "rotation = 45\n", 3, "45"),
+    ],
+)
+def test_an_error_within_a_camera_is_found_in_its_table(text, line, said):
+    settings, problem = only_problem(text)
+    assert settings is None
+    assert problem.line == line
+    assert said in problem.text
+
+
+def test_text_that_is_no_toml_is_told_with_its_line():
+    settings, problem = only_problem("[motion]\nsensitivity 2\n")
+    assert settings is None
+    assert problem.line == 2
+    assert "not valid TOML" in problem.text
+
+
+def test_all_unknown_keys_are_told_at_once():
+    _, problems = parse("[motion]\na = 1\n[capture]\nb = 1\n")
+    assert [problem.path for problem in problems] == ["motion.a", "capture.b"]
+
+
+@pytest.mark.parametrize("hours", ["07:00-18:00", "22:00-06:00", "00:00-23:59"])
+def test_hours_are_spans_of_the_day_or_over_midnight(hours):
+    assert parse(f'[trigger]\nopen_hours = "{hours}"\n')[1] == []
+
+
+@pytest.mark.parametrize("name", ["gate", "Gate-2", "north_side", "10.0.0.7", "x" * 48])
+def test_a_camera_may_be_called_so(name):
+    assert parse(f'[cameras."{name}"]\nsource = "x"\n')[1] == []
+
+
+def test_a_file_with_problems_names_itself_at_every_line(tmp_path):
+    path = tmp_path / "pipeline.toml"
+    path.write_text("[motion]\na = 1\nb = 2\n")
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert [line.partition(": ")[0] for line in str(caught.value).splitlines()] == [f"{path}:2", f"{path}:3"]
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "not UTF-8"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
+    path = tmp_path / "pipeline.toml"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"pipeline\.toml: cannot be read"):
+        load(path)
+
+
+def changed(value):
+    """Another value of the same kind; None where there is no other."""
+    others = {bool: lambda: not value, str: lambda: value + "x", tuple: lambda: (*value, *value)}
+    return others.get(type(value), lambda: value + 1)()
+
+
+SETTINGS = [
+    (section, key)
+    for section, rows in msgspec.structs.asdict(Settings()).items()
+    if isinstance(rows, msgspec.Struct)
+    for key in rows.__struct_fields__
+]
+
+
+@pytest.mark.parametrize(("section", "key"), SETTINGS, ids=".".join)
+def test_the_digest_changes_with_every_setting(section, key):
+    rows = getattr(Settings(), section)
+    other = msgspec.structs.replace(rows, **{key: changed(getattr(rows, key))})
+    assert msgspec.structs.replace(Settings(), **{section: other}).digest() != Settings().digest()
+
+
+def test_the_digest_changes_with_a_camera_and_not_with_their_order():
+    one, other = CameraSettings(source="a"), CameraSettings(source="b")
+    digests = [
+        Settings(cameras=cameras).digest()
+        for cameras in ({"a": one, "b": other}, {"b": other, "a": one}, {"a": one})
+    ]
+    assert digests[0] == digests[1] != digests[2]
+    assert len(digests[0]) == 12

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from pipeline import topology
+from pipeline.core.errors import TopologyError
+from pipeline.core.inbox import Keep
+from pipeline.core.messages import AnyMessage, FrameCaptured, StageRestarted, Ticked
+from pipeline.topology import LINKS, STAGES, Link
+
+HOST_MADE = {Ticked, StageRestarted}  # the runtime tells stages of these
+
+
+def test_the_tables_fit_together():
+    topology.check(STAGES, LINKS)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_row_names_a_class_called_like_the_stage(stage):
+    module, _, name = STAGES[stage].implementation.partition(":")
+    assert (module, name) == (f"stages.{stage}", stage.capitalize())
+
+
+def test_every_message_is_carried_by_a_link_or_made_by_the_host():
+    carried = {kind for link in LINKS.values() for kind in link.carries}
+    assert carried | HOST_MADE == set(get_args(AnyMessage))
+    assert not carried & HOST_MADE
+
+
+def test_a_message_finds_its_link_by_class_or_by_sample():
+    assert topology.link_of(FrameCaptured) == "frames"
+    with pytest.raises(KeyError):
+        topology.link_of(Ticked(pts_ns=0, utc_ns=0))
+
+
+def test_a_link_without_a_writer_is_refused():
+    stages = {name: row for name, row in STAGES.items() if name != "motion"}
+    with pytest.raises(TopologyError, match=r"link frames: .*readers \[\]|link motion: writers \[\]"):
+        topology.check(stages, LINKS)
+
+
+def test_a_link_without_a_reader_is_refused():
+    stages = STAGES | {"emit": STAGES["emit"]._replace(reads={})}
+    with pytest.raises(TopologyError, match=r"link events: .*readers \[\]"):
+        topology.check(stages, LINKS)
+
+
+def test_a_link_with_two_writers_is_refused():
+    stages = STAGES | {"describe": STAGES["describe"]._replace(writes=("reports", "motion"))}
+    with pytest.raises(TopologyError, match=r"link motion: writers \['motion', 'describe'\]"):
+        topology.check(stages, LINKS)
+
+
+def test_a_message_on_two_links_is_refused():
+    links = LINKS | {"motion": LINKS["frames"]}
+    with pytest.raises(TopologyError, match="FrameCaptured is carried by both frames and motion"):
+        topology.check(STAGES, links)
+
+
+@pytest.mark.parametrize(
+    "change", [{"writes": ("acks", "rumours")}, {"reads": {"events": topology.ALL, "rumours": topology.ALL}}]
+)
+def test_a_link_that_does_not_exist_is_refused(change):
+    stages = STAGES | {"emit": STAGES["emit"]._replace(**change)}
+    with pytest.raises(TopologyError, match="stage emit: unknown links .*rumours"):
+        topology.check(stages, LINKS)
+
+
+def test_an_additional_link_needs_a_stage_at_both_ends():
+    with pytest.raises(TopologyError, match="link rumours"):
+        topology.check(STAGES, LINKS | {"rumours": Link((Ticked,), "", "")})
+
+
+def test_events_and_acknowledgements_are_never_dropped():
+    kept = {(stage, link): row.reads[link].keep for stage, row in STAGES.items() for link in row.reads}
+    assert kept["emit", "events"] is kept["trigger", "acks"] is kept["trigger", "cameras"] is Keep.ALL
+
+
+def test_live_video_is_not_queued():
+    assert STAGES["motion"].reads["frames"].keep is Keep.LATEST
+
+
+def test_there_is_a_process_a_camera_where_the_table_says_so():
+    processes = topology.instances(["gate", "yard"])
+    assert {"capture@gate", "capture@yard", "motion@yard", "classify", "emit"} <= set(processes)
+    assert "capture" not in processes
+    assert [topology.split(name)[0] for name in processes] == sorted(
+        (topology.split(name)[0] for name in processes), key=list(STAGES).index
+    )
+
+
+def test_a_process_name_comes_apart():
+    assert topology.split("motion@gate") == ("motion", "gate")
+    assert topology.split("emit") == ("emit", None)
+
+
+def test_a_cameras_link_stays_with_the_camera():
+    assert topology.targets("frames", "capture@gate") == ["motion@gate"]
+    assert topology.targets("motion", "motion@gate") == ["classify"]
+
+
+def test_the_chart_names_every_stage_and_every_link():
+    chart = topology.mermaid()
+    assert chart.startswith("flowchart LR\n")
+    for stage in STAGES:
+        assert f'{stage}["{stage}' in chart
+    for link in LINKS:
+        assert f"-->|{link}|" in chart
+
+
+def test_the_stage_that_is_told_of_restarts_exists():
+    assert topology.TELLER in STAGES
