@@ -96,7 +96,5 @@ def verified(name: str) -> Path:
     except OSError as error:
         raise ModelError(f"cannot read model file {file} ({error.strerror}); reinstall fieldwatch") from error
     if digest != row(name).sha256:
-        raise ModelError(
-            f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch"
-        )
+        raise ModelError(f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch")
     return file

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from models.encoders.cpu import cpu_session
-from models.planes import CropReader, Planes, Rotation
-from pipeline.core.geometry import Box, overlap
+from models.planes import CropReader
+from pipeline.core.geometry import Box, Rotation, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pipeline.core.frames import Planes
     from pipeline.core.vocabulary import Group
 
 # fmt: off
@@ -145,9 +146,7 @@ class NanoDet:
     MOST_OVERLAP = 0.5
     """Intersection over union above which the weaker of two boxes of a group is dropped."""
 
-    def __init__(
-        self, path: Path, *, min_likelihood: float = 0.35, margin: float = 0.3, smallest: int = 128
-    ) -> None:
+    def __init__(self, path: Path, *, min_likelihood: float = 0.35, margin: float = 0.3, smallest: int = 128) -> None:
         self._session = cpu_session(path)
         self._min_likelihood = min_likelihood
         self._margin = margin

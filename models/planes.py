@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import numpy as np
 
-from pipeline.core.frames import Planes
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Rotation = Literal[0, 90, 180, 270]
-"""Degrees clockwise by which a stored picture is turned to stand upright."""
+    from pipeline.core.frames import Planes
+    from pipeline.core.geometry import Rotation
 
 GREY = 114
 """Value of B, G and R where a crop lies outside its picture; the detectors' authors pad with it."""

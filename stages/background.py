@@ -107,7 +107,7 @@ class Movement(NamedTuple):
 
 
 class _Past(NamedTuple):
-    """An earlier picture."""
+    """An earlier picture; its exposure is a natural logarithm relative to the first one's."""
 
     at_ns: int
     means: Grid
@@ -173,7 +173,7 @@ class Background:
         self._difference, self._change, self._threshold = (np.zeros_like(small) for _ in range(3))
         self._above, self._below, self._factors = (np.zeros_like(small) for _ in range(3))  # work space
         self._calm_s, self._zero = np.zeros_like(small), np.zeros_like(small)
-        self._exposure = 1.0  # relative to the first picture
+        self._exposure = 0.0
         self._recent = deque([_Past(at_ns, small, self._exposure)])
         self._before: tuple[int, Grid] | None = None
 
@@ -192,11 +192,11 @@ class Background:
         """Masks (0 or 255) of the blocks that differ from the background, and from half a second ago."""
         background, change = self._background, self._change
         gain = self._gain(small, background)
-        self._exposure *= gain
+        self._exposure += math.log(gain)
         cv2.multiply(background, gain, dst=background)
         cv2.absdiff(small, background, dst=self._difference)
         then = self._then()
-        cv2.multiply(then.means, self._exposure / then.exposure, dst=change)
+        cv2.multiply(then.means, math.exp(self._exposure - then.exposure), dst=change)
         cv2.absdiff(small, change, dst=change)
         self._calibrate(change)
         cv2.multiply(self._deviation, self._deviations * self._unrest(), dst=self._threshold)
@@ -283,9 +283,7 @@ class Background:
             return Movement((), area_ratio, global_change=upset, settled=settled)
         regions = _regions(moving)
         boxes = tuple(self._box(*region) for region in regions)
-        soft = tuple(
-            box for box, region in zip(boxes, regions, strict=True) if self._blurred(moving, *region)
-        )
+        soft = tuple(box for box, region in zip(boxes, regions, strict=True) if self._blurred(moving, *region))
         return Movement(boxes, area_ratio, global_change=False, settled=settled, blurred=soft)
 
     def _box(self, left: int, top: int, right: int, bottom: int) -> Box:

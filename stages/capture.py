@@ -42,8 +42,8 @@ class Capture(Stage):
         """As fast as it can be decoded. Raises SourceError where the recording cannot be read at all."""
         source = self._opened()
         try:
-            began = self.context.began_utc_ns
-            began = began if began is not None else source.began_utc_ns or 0
+            given = self.context.began_utc_ns
+            began: int = given if given is not None else source.began_utc_ns or 0
             for picture in self._looked_at(source):
                 assert picture.pts_ns is not None
                 yield self._kept(picture, picture.pts_ns, began + picture.pts_ns)
@@ -125,6 +125,4 @@ class Capture(Stage):
     def _changed(self, state: Literal["found", "lost", "ended"], reason: str) -> CameraChanged:
         assert self.context.camera is not None
         now, utc = self.context.clock.now()
-        return CameraChanged(
-            camera=self.context.camera, state=state, reason=reason, pts_ns=now, utc_ns=utc
-        )
+        return CameraChanged(camera=self.context.camera, state=state, reason=reason, pts_ns=now, utc_ns=utc)

@@ -64,9 +64,7 @@ class Classify(Stage):
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
         with self.context.rings[frame.camera].reading(frame) as planes:
             found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
-        return tuple(
-            Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found
-        )
+        return tuple(Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
 
 
 def _kept(found: tuple[Detection, ...], standing: tuple[sightings.Standing, ...]) -> tuple[Detection, ...]:
@@ -74,9 +72,7 @@ def _kept(found: tuple[Detection, ...], standing: tuple[sightings.Standing, ...]
     return tuple(one for one in found if any(one is other.detection for other in standing))
 
 
-def _scene(
-    message: MotionMeasured, detections: tuple[Detection, ...] | None, *, still: bool
-) -> SceneClassified:
+def _scene(message: MotionMeasured, detections: tuple[Detection, ...] | None, *, still: bool) -> SceneClassified:
     return SceneClassified(
         frame=message.frame,
         boxes=message.boxes,

@@ -183,11 +183,9 @@ class Emit(Stage):
                 continue
             self._told[sink.name] = sink.failing
             what = "degraded" if sink.failing else "recovered"
-            details = {"sink": sink.name, "reason": sink.failing or "delivers again", "lost": sink.lost}
+            details: events.Details = {"sink": sink.name, "reason": sink.failing or "delivers again", "lost": sink.lost}
             number = self._sequences.get(self._source(None), 0) + 1
-            event = telling.device_event(
-                f"sink.{what}", number, Priority.WARNING, dict(details), pts_ns, utc_ns
-            )
+            event = telling.device_event(f"sink.{what}", number, Priority.WARNING, details, pts_ns, utc_ns)
             self._write(msgspec.structs.replace(event, key=EventKey(f"sink-{sink.name}/{number}")))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +10,7 @@ import msgspec
 from pipeline.core.incidents import Course
 from pipeline.core.messages import EventKey, EventRaised
 from pipeline.core.vocabulary import CameraId, IncidentId
+from stages.appending import append_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,11 +101,7 @@ class Journal:
             self._file = -1
 
     def _append(self, data: bytes, *, durable: bool) -> None:
-        """Add whole lines or nothing."""
-        size = os.fstat(self._file).st_size
-        if os.write(self._file, data) != len(data):
-            os.ftruncate(self._file, size)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        append_whole(self._file, data)
         if durable:
             os.fdatasync(self._file)
 

@@ -84,4 +84,4 @@ def _near(one: Box, other: Box) -> bool:
     """Whether one crop of both is hardly larger than the larger: less than a third of it apart."""
     whole = around((one, other))
     longest = max(one[2] - one[0], one[3] - one[1], other[2] - other[0], other[3] - other[1])
-    return max(whole[2] - whole[0], whole[3] - whole[1]) < 1.35 * longest  # noqa: PLR2004  # see above
+    return max(whole[2] - whole[0], whole[3] - whole[1]) < 1.35 * longest  # see above

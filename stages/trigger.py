@@ -14,14 +14,14 @@ from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.geometry import Box, around
 from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
-from pipeline.core.vocabulary import CameraId, EndedBy, IncidentId, Nanoseconds
+from pipeline.core.vocabulary import CameraId, EndedBy, IncidentId, Light, Nanoseconds
 from stages.journal import Closed, Delivered, Journal, Numbered, Opened, Raised
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pipeline.core.areas import Area
-    from pipeline.core.events import Analysis
+    from pipeline.core.events import Analysis, Details
     from pipeline.core.facts import Facts
     from pipeline.core.frames import Planes
     from pipeline.core.incidents import Course
@@ -79,9 +79,7 @@ class Trigger(Stage):
             moment = areas.local(course.frame.utc_ns, self._zone)
             place = self._areas.get(course.camera, {}).get(course.area) or _unknown(course)
             analysis = templates.describe(incidents.facts(course, place, moment), "crash_recovery")
-            yield from self._ended(
-                msgspec.structs.replace(course, analysis=analysis), "crash_recovery", place
-            )
+            yield from self._ended(msgspec.structs.replace(course, analysis=analysis), "crash_recovery", place)
 
     def handle(self, message: m.AnyMessage) -> Outputs:
         """Take one message of any kind."""
@@ -157,9 +155,7 @@ class Trigger(Stage):
         elif course is not None:
             yield from self._go_on(key, place, course, sight, frame)
 
-    def _start(
-        self, key: Place, place: Area, sight: Sight, frame: m.FrameRef, presence: Presence
-    ) -> Outputs:
+    def _start(self, key: Place, place: Area, sight: Sight, frame: m.FrameRef, presence: Presence) -> Outputs:
         camera = key[0]
         number = self._count(camera)
         began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - presence.began_ns))
@@ -203,7 +199,7 @@ class Trigger(Stage):
         """Add a sight: what moves, and of what was recognised that which moves."""
         course = incidents.seen(course, frame, sight.boxes, sight.area_ratio)
         found = [one for one in sight.detections or () if incidents.moving(one, sight.boxes)]
-        return incidents.recognised(course, found, frame.pts_ns)  # type: ignore[arg-type]  # Sight's detections are ours
+        return incidents.recognised(course, found, frame.pts_ns)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
         rules = incidents.rules_hit(course, place, moment)
@@ -290,7 +286,9 @@ class Trigger(Stage):
             self._presence[key] = Presence()
         visit = incidents.Visit(course.began_ns, incidents.verdict(course).group)
         self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
-        course = msgspec.structs.replace(course, revision=course.revision + 1)  # answers to earlier questions are not it
+        course = msgspec.structs.replace(
+            course, revision=course.revision + 1
+        )  # answers to earlier questions are not it
         until = Nanoseconds(now + round(self._rows.report_wait_s * 1e9))
         self._ending[course.id] = _Ending(course, ended_by, until)
         yield self._wanted(course, final=True)
@@ -343,9 +341,7 @@ class Trigger(Stage):
         elif was is None:
             yield from self._lost(camera, "lost", message.reason, message.pts_ns, message.utc_ns)
 
-    def _lost(
-        self, camera: CameraId, how: str, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds
-    ) -> Outputs:
+    def _lost(self, camera: CameraId, how: str, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         self._gone[camera] = how
         for key, course in list(self._open.items()):
             if key[0] == camera:
@@ -360,16 +356,14 @@ class Trigger(Stage):
         yield from self._raise(telling.camera_event(change, number, self.context.uris.get(camera, "")))
 
     def _restarted(self, message: m.StageRestarted) -> Outputs:
-        details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
-        yield from self._device(
-            "system.stage_restarted", m.Priority.WARNING, dict(details), message.pts_ns, message.utc_ns
-        )
+        details: Details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
+        yield from self._device("system.stage_restarted", m.Priority.WARNING, details, message.pts_ns, message.utc_ns)
 
     def _device(
         self,
         what: str,
         priority: m.Priority,
-        details: dict[str, str | int | float | bool | None],
+        details: Details,
         pts_ns: Nanoseconds,
         utc_ns: Nanoseconds,
     ) -> Outputs:
@@ -416,8 +410,8 @@ def _news(course: Course) -> tuple[str, tuple[str, ...]]:
     return (incidents.verdict(course).group or "none", course.rules)
 
 
-def _light(planes: Planes, moment: datetime | None) -> incidents.Light:
-    """Judge a sparse grid of pixels; colour is the strongest percent of it, as most of a grey yard is grey by day too."""
+def _light(planes: Planes, moment: datetime | None) -> Light:
+    """Judge a sparse grid of pixels; colour is the strongest percent, as a yard is mostly grey by day too."""
     luma = float(planes.y[::_SPARSE, ::_SPARSE].mean())
     sparse = max(1, _SPARSE // 2)
     chroma = np.concatenate([plane[::sparse, ::sparse].reshape(-1) for plane in (planes.u, planes.v)])

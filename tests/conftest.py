@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 
 from pipeline.core.frames import FramePool
+from stages.journal import Journal
 
 hypothesis.settings.register_profile("same", derandomize=True, database=None, deadline=None)
 hypothesis.settings.load_profile("same")
@@ -32,3 +33,25 @@ def new_ring():
 def ring(new_ring):
     """A ring of four slots for pictures up to 64x48."""
     return new_ring()
+
+
+@pytest.fixture
+def journal_path(tmp_path):
+    """Where the journal of a test lies."""
+    return tmp_path / "incidents.journal"
+
+
+@pytest.fixture
+def open_journal(journal_path):
+    """Open the journal, again if need be, as a new life of the stage does."""
+    lives = []
+
+    def again():
+        for life in lives:
+            life.close()
+        lives.append(Journal(journal_path))
+        return lives[-1]
+
+    yield again
+    for life in lives:
+        life.close()

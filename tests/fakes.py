@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 
+from pipeline.core.areas import Area
+from pipeline.core.events import EventData
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.frames import Planes
-from pipeline.core.incidents import Course
-from pipeline.core.messages import Detection, FrameRef
+from pipeline.core.incidents import Course, recognised
+from pipeline.core.messages import Detection, EventRaised, FrameRef, Priority
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
+from stages.journal import Raised
 
 NS = 1_000_000_000
-NOON_NS = 1_796_000_400 * NS  # some day in 2026, in UTC
+NOON_NS = 1795953600 * NS  # 2026-11-29, 12:00 in UTC
+NOON = datetime.fromtimestamp(NOON_NS // NS, UTC)
 
 
 class FakeClock:
@@ -85,6 +90,24 @@ def course(**changes):
     return Course(**(began | changes))
 
 
+def area(*, zone=False, restricted=False, open_hours="", loiter_s=60.0, crowd=8, priority=None):
+    """An area called `the yard`."""
+    return Area("yard", "the yard", zone, None, restricted, open_hours, loiter_s, crowd, priority)
+
+
+def with_seen(*detections, times=1, **changes):
+    """An incident after the classifier saw something so many times."""
+    made = course(**changes)
+    for number in range(times):
+        made = recognised(made, detections, number * NS)
+    return made
+
+
+def stayed(dwell_s, *detections, **changes):
+    """An incident that lasts so long."""
+    return with_seen(*detections, frame=frame(at_s=dwell_s), **changes)
+
+
 def facts(label="person", *, count=1, dwell_s=36, direction="none", speed="still", visits=1, **changes):
     """Facts of somebody at the gate, by default one person who stands there."""
     made = Facts(
@@ -115,3 +138,24 @@ def values(planes):
 def blocks(pool):
     """Bytes of memory behind a ring."""
     return os.fstat(pool.descriptor).st_blocks * 512
+
+
+def raised(key="inc-1/1"):
+    """A journal's entry: the start of an incident is to be delivered."""
+    return Raised(
+        EventRaised(
+            key=key,
+            kind="fieldwatch.incident.start.v1",
+            camera="gate",
+            subject="inc-1",
+            priority=Priority.WARNING,
+            pts_ns=1,
+            utc_ns=2,
+            data=EventData(operation="start"),
+        )
+    )
+
+
+def memory(life):
+    """What a journal remembers."""
+    return life.courses, life.outbox, life.numbers

@@ -21,6 +21,9 @@ AnalysisStatus = Literal["ok", "skipped", "timeout", "invalid", "filtered", "fai
 AnalysisFlag = Literal["injection_suspected", "ungrounded", "language_mismatch", "truncated", "retried"]
 
 
+Details = dict[str, str | int | float | bool | None]  # what only some have to say
+
+
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Base: what is not known is left out of the line."""
 
@@ -91,7 +94,7 @@ class Analysis(_Part, frozen=True, kw_only=True):
     language: str | UnsetType = UNSET
     title: Annotated[str, Meta(max_length=80)] | UnsetType = UNSET
     summary: Annotated[str, Meta(max_length=280)] | UnsetType = UNSET
-    fields: dict[str, str | int | float | bool | None] | UnsetType = UNSET
+    fields: Details | UnsetType = UNSET
     flags: tuple[AnalysisFlag, ...] | UnsetType = UNSET
     scene_text: tuple[str, ...] | UnsetType = UNSET
     model: Model | UnsetType = UNSET
@@ -129,7 +132,7 @@ class EventData(_Part, frozen=True, kw_only=True):
     facts: Facts | UnsetType = UNSET
     priority: Literal["alarm", "warning", "routine"] | UnsetType = UNSET
     analysis: Analysis | UnsetType = UNSET
-    details: dict[str, str | int | float | bool | None] | UnsetType = UNSET
+    details: Details | UnsetType = UNSET
     timing_ms: dict[str, float] | UnsetType = UNSET
     drops: dict[str, int] | UnsetType = UNSET
     thermal: Thermal | UnsetType = UNSET

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Box: TypeAlias = tuple[float, float, float, float]  # left, top, right, bottom; 0..1, origin top left
 Point: TypeAlias = tuple[float, float]  # x, y; 0..1
 Polygon: TypeAlias = tuple[Point, ...]
+Rotation: TypeAlias = Literal[0, 90, 180, 270]  # degrees clockwise from the stored picture to the upright one
 
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 
-def upright(box: Box, rotation: int) -> Box:
-    """Turn a box of the stored picture into the upright picture.
-
-    `rotation` is how far the stored picture is turned clockwise to stand upright: 0, 90, 180 or 270 degrees.
-    """
+def upright(box: Box, rotation: Rotation) -> Box:
+    """Turn a box of the stored picture into the upright picture."""
     left, top, right, bottom = box
     if rotation == 90:  # noqa: PLR2004  # degrees
         return (1 - bottom, left, 1 - top, right)

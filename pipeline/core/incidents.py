@@ -8,8 +8,8 @@ import msgspec
 
 from pipeline.core import areas, track
 from pipeline.core.events import Analysis
-from pipeline.core.geometry import Box, area, shared
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
+from pipeline.core.geometry import Box, area, shared
 from pipeline.core.messages import Detection, FrameRef, Keyframe, Priority
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
@@ -110,7 +110,7 @@ def recognised(course: Course, detections: Iterable[Detection], at_ns: Nanosecon
 def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
     """Whether what was recognised is what moves, and not scenery beside it: a third of it moves, or it moves whole."""
     own = area(detection.box)
-    return any(shared(detection.box, box) >= 0.3 * own for box in boxes)  # noqa: PLR2004  # see above
+    return any(shared(detection.box, box) >= 0.3 * own for box in boxes)  # see above
 
 
 def verdict(course: Course) -> Verdict:

@@ -9,7 +9,7 @@ import msgspec
 
 from pipeline.core.events import Analysis, EventData
 from pipeline.core.facts import Facts
-from pipeline.core.geometry import Box
+from pipeline.core.geometry import Box, Rotation
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
 
 EventKey = NewType("EventKey", str)  # names an event for its acknowledgement: subject/revision
@@ -33,7 +33,7 @@ class FrameRef(msgspec.Struct, frozen=True, gc=False, array_like=True):
     utc_ns: Nanoseconds  # when it happened, nanoseconds since 1970 in UTC
     width: int  # of the stored picture, pixels
     height: int
-    rotation: int = 0  # degrees clockwise from the stored picture to the upright one
+    rotation: Rotation = 0
     full_range: bool = False  # luma 0..255 instead of 16..235
 
 

@@ -25,6 +25,9 @@ NS_PER_S = 1_000_000_000
 LABELS = ("person", "vehicle", "animal")
 """Groups that may name an incident; "other" is proof of an object but no name for it."""
 
+RECOGNISABLE_PIXELS = 32
+"""Height below which detectors trained on COCO find little; its evaluation calls up to 32x32 "small"."""
+
 Decision: TypeAlias = Literal["start", "stop"] | None
 
 
@@ -93,6 +96,7 @@ class PresenceRules(NamedTuple):
         size_ratio: Least ratio of the sizes of one region in two observations.
         lost_s: A region not found for so long is gone.
         recognised_s: How long a region counts as what it was recognised as.
+        run_up_s: How far the start may be put back; what moved before then was not this.
         quiet_gap_s: An incident ends after so long without evidence.
         label_likelihood: Least sum of likelihoods that gives an incident its name.
         label_lead_ratio: Least ratio to the sum of the second best.
@@ -121,9 +125,14 @@ class PresenceRules(NamedTuple):
     size_ratio: float = 0.25
     lost_s: float = 1.0
     recognised_s: float = 5.0
+    run_up_s: float = 10.0
     quiet_gap_s: float = 3.0
     label_likelihood: float = 0.5
     label_lead_ratio: float = 1.3
+
+    def for_height(self, pixels: int) -> PresenceRules:
+        """The same rules for pictures so many pixels high: in a thumbnail nobody recognises a large share."""
+        return self._replace(small_size=max(self.small_size, RECOGNISABLE_PIXELS / pixels))
 
 
 class Region(NamedTuple):
@@ -226,7 +235,8 @@ def _wait(state: Presence, rules: PresenceRules) -> tuple[Presence, Decision]:
         causes = [region for region in state.regions if _tells(region, state, rules)]
     if not causes:
         return state, None
-    began_ns = max(min(region.born_ns for region in causes), state.last_ns)
+    earliest_ns = state.at_ns - int(rules.run_up_s * NS_PER_S)
+    began_ns = max(min(region.born_ns for region in causes), state.last_ns, earliest_ns)
     return state._replace(active=True, began_ns=began_ns, last_ns=state.at_ns), "start"
 
 
@@ -334,10 +344,7 @@ def _followed(regions: tuple[Region, ...], sight: Sight, rules: PresenceRules) -
         elif sight.at_ns - region.seen_ns < rules.lost_s * NS_PER_S or region.chances == region.sightings:
             # A slow camera may miss once; lost_s may be less than its interval.
             kept.append(region._replace(chances=region.chances + 1))
-    born = (
-        Region(box, box, sight.at_ns, sight.at_ns, _size(box), blurred=int(box in sight.blurred))
-        for box in free
-    )
+    born = (Region(box, box, sight.at_ns, sight.at_ns, _size(box), blurred=int(box in sight.blurred)) for box in free)
     return (*kept, *born)
 
 

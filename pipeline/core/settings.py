@@ -215,9 +215,7 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
         found = re.search(r"line (\d+)", str(error))
         return None, [Problem(int(found[1]) if found else 1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
-    problems = [
-        Problem(_line(lines, where), where, what) for where, what in _unknown_keys(tables, Settings, "")
-    ]
+    problems = [Problem(_line(lines, where), where, what) for where, what in _unknown_keys(tables, Settings, "")]
     if problems:
         return None, problems
     try:

@@ -66,7 +66,7 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     def __init__(self, context: StageContext) -> None:
         self.context = context
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> None:  # noqa: B027  # as the class: a default
         """Load models and run them once; the host reports READY only after this."""
 
     def produce(self) -> Outputs:
@@ -89,5 +89,5 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
         """Whether answers are outstanding that the stage should stay for when it is stopped."""
         return False
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # as the class: a default
         """Release what warm_up took."""

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from pipeline.core import incidents
-from pipeline.core.events import Candidate, EventData, Media, Motion, Scene, milliseconds
+from pipeline.core.events import Candidate, Details, EventData, Media, Motion, Scene, milliseconds
 from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
 from pipeline.core.vocabulary import Nanoseconds
 
@@ -89,7 +89,7 @@ def device_event(  # noqa: PLR0917  # all of it is one event
     what: str,
     number: int,
     priority: Priority,
-    details: dict[str, str | int | float | bool | None],
+    details: Details,
     pts_ns: Nanoseconds,
     utc_ns: Nanoseconds,
 ) -> EventRaised:
@@ -125,7 +125,7 @@ def _media(course: Course, uri: str, *, ended: bool) -> Media:
         frame=frame.index,
         width=frame.width,
         height=frame.height,
-        rotation=frame.rotation,  # type: ignore[arg-type]  # capture yields quarter turns only
+        rotation=frame.rotation,
     )
 
 

@@ -62,9 +62,7 @@ def _who(facts: Facts) -> str:
 
 
 def _pace(facts: Facts) -> str:
-    return {"still": "standing", "walk": "at a walk", "run": "running"}.get(
-        facts.track.speed, f"{facts.track.speed}"
-    )
+    return {"still": "standing", "walk": "at a walk", "run": "running"}.get(facts.track.speed, f"{facts.track.speed}")
 
 
 def duration(seconds: int) -> str:

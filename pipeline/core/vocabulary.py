@@ -11,9 +11,7 @@ Seconds = NewType("Seconds", float)
 
 Group: TypeAlias = Literal["person", "vehicle", "animal", "other"]
 Operation: TypeAlias = Literal["start", "update", "end", "point"]
-EndedBy: TypeAlias = Literal[
-    "quiet", "max_duration", "camera_lost", "shutdown", "crash_recovery", "superseded", "eof"
-]
+EndedBy: TypeAlias = Literal["quiet", "max_duration", "camera_lost", "shutdown", "crash_recovery", "superseded", "eof"]
 ClockState: TypeAlias = Literal["synced", "unsynced", "stepped", "media"]
 Light: TypeAlias = Literal["day", "night", "dawn", "lit"]
 Direction: TypeAlias = Literal["none", "along", "in", "out", "toward", "away"]

@@ -44,6 +44,7 @@ class Word(IntEnum):
     FAILED = 8  # messages that ended in an error
     UNSENT = 9  # messages that no reader took
     REPORTED = 10  # restarts of this process that the teller told of
+    TAPPED_UNTIL_NS = 11  # by `pipeline tap`: until then, publish what is sent
 
 
 class Board:

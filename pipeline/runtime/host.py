@@ -47,7 +47,7 @@ class Host:
         self._ticked_ns = 0
         self._context = links.new_context()
         self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if self._row.reads else None
-        self._post = links.Post(self._context, run_dir, name)
+        self._post = links.Post(self._context, run_dir, name, self._tapped)
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the supervisor's business
         with suppress(OSError):  # asking for more than the user may have is no error
@@ -123,13 +123,11 @@ class Host:
             self._forward(stage.handle(message), message.hops, received)
         except FrameOverwrittenError:
             self._counts[Word.OVERWRITTEN] += 1
-        except Exception:  # noqa: BLE001  # the host loop: one message that a stage chokes on must not take the others along
+        except Exception:  # the host loop: one message that a stage chokes on must not take the others along
             self._counts[Word.FAILED] += 1
             log.exception("message_failed", message_type=type(message).__name__)
 
-    def _forward(
-        self, outputs: Outputs, hops: tuple[Hop, ...] = (), received: Nanoseconds | None = None
-    ) -> None:
+    def _forward(self, outputs: Outputs, hops: tuple[Hop, ...] = (), received: Nanoseconds | None = None) -> None:
         """Send what a stage yields, stamped; a source's time begins anew with each."""
         started = received or Nanoseconds(time.monotonic_ns())
         for output in outputs:
@@ -171,6 +169,9 @@ class Host:
 
     def _set(self, word: Word, value: int) -> None:
         self._counts[word] = value
+
+    def _tapped(self) -> bool:
+        return bool(self._counts[Word.TAPPED_UNTIL_NS] > time.monotonic_ns())
 
     def _stop(self, *_: object) -> None:
         self.stopping = True

@@ -1,7 +1,7 @@
 """ZeroMQ, and nothing else in the project speaks it.
 
 Every process has one mailbox, which it binds; whoever writes to it connects, so that either end may die and come back.
-Beside it every process publishes what it sends, for whoever listens (`pipeline tap`); nobody listening costs nothing.
+While somebody listens (`pipeline tap`), a process also publishes what it sends; nobody listening costs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipeline.core.errors import RunDirectoryError
 from pipeline.core.inbox import Inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pipeline.core.messages import AnyMessage
@@ -28,6 +28,7 @@ _PATH_MOST = 100  # bytes; a Unix socket's path ends at 107
 _RECONNECT_MS = 10  # a reader that was replaced is found again within this time
 _SEND_DEPTH = 1000  # messages kept for a reader that is away
 _LINGER_MS = 1000
+_ASK_EVERY_S = 0.5
 
 
 def new_context() -> Context:
@@ -38,32 +39,44 @@ def new_context() -> Context:
 class Post:
     """The sending end of one process: to the mailboxes of its readers."""
 
-    def __init__(self, context: Context, run_dir: Path, writer: str) -> None:
+    def __init__(
+        self, context: Context, run_dir: Path, writer: str, tapped: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`tapped`: whether somebody listens just now."""
         self.unsent = 0  # messages that found no room for their reader
         row = topology.STAGES[topology.split(writer)[0]]
-        self._targets = {link: topology.targets(link, writer) for link in row.writes}
-        names = sorted({name for targets in self._targets.values() for name in targets})
-        self._sockets = {name: _pusher(context, run_dir, name) for name in names}
-        self._tap = context.socket(zmq.PUB)
-        self._tap.setsockopt(zmq.LINGER, 0)
-        self._tap.bind(_address(run_dir, writer, "tap"))
+        targets = {link: topology.targets(link, writer) for link in row.writes}
+        self._sockets = {
+            name: _pusher(context, run_dir, name) for name in sorted({name for names in targets.values() for name in names})
+        }
+        self._routes = {
+            kind: (f"{link}\0".encode(), [self._sockets[name] for name in names])
+            for link, names in targets.items()
+            for kind in topology.LINKS[link].carries
+        }
+        self._tapped = tapped
+        self._tap: zmq.Socket[bytes] | None = None
+        self._open_tap = lambda: _publisher(context, run_dir, writer)
 
     def send(self, message: AnyMessage) -> None:
         """Send without waiting; what finds no room is counted."""
-        link = topology.link_of(message)
         data = messages.encode(message)
-        for target in self._targets[link]:
+        topic, sockets = self._routes[type(message)]
+        for socket in sockets:
             try:
-                self._sockets[target].send(data, zmq.NOBLOCK)
+                socket.send(data, zmq.NOBLOCK)
             except zmq.Again:
                 self.unsent += 1
-        self._tap.send_multipart((link.encode(), data), zmq.NOBLOCK)
+        if self._tapped():
+            self._tap = self._tap or self._open_tap()
+            self._tap.send(topic + data, zmq.NOBLOCK)
 
     def close(self) -> None:
         """Give what is queued a second to leave."""
         for socket in self._sockets.values():
             socket.close(linger=_LINGER_MS)
-        self._tap.close(linger=0)
+        if self._tap is not None:
+            self._tap.close(linger=0)
 
 
 class Mailbox:
@@ -77,7 +90,9 @@ class Mailbox:
         self.dropped = 0  # given up by an inbox
         self.garbled = 0  # no message of ours
         reads = topology.STAGES[topology.split(reader)[0]].reads
-        self._inboxes = {link: Inbox(given.keep, given.depth) for link, given in reads.items()}
+        inboxes = {link: Inbox(given.keep, given.depth) for link, given in reads.items()}
+        self._inboxes = tuple(inboxes.values())
+        self._inbox_of = {kind: inbox for link, inbox in inboxes.items() for kind in topology.LINKS[link].carries}
         self._socket = context.socket(zmq.PULL)
         self._socket.setsockopt(zmq.RCVHWM, 0)
         self._socket.setsockopt(zmq.RCVTIMEO, timeout_ms)
@@ -86,13 +101,14 @@ class Mailbox:
     def take(self) -> Iterator[AnyMessage]:
         """Wait for something to come, then yield one message of every inbox that has any.
 
-        Yields nothing when nothing came in time.
+        What came while the last messages were handled is taken in first; what is waited for is yielded at once,
+        as looking for more would come between a frame and its reader. Yields nothing when nothing came in time.
         """
-        if not any(self._inboxes.values()):
-            self._receive(0)
         while self._receive(zmq.NOBLOCK):
             pass
-        for inbox in self._inboxes.values():
+        if not any(self._inboxes):
+            self._receive(0)
+        for inbox in self._inboxes:
             if inbox:
                 yield inbox.take()
 
@@ -107,7 +123,7 @@ class Mailbox:
             return False
         try:
             message = messages.decode(data)
-            self.dropped += self._inboxes[topology.link_of(message)].offer(message)
+            self.dropped += self._inbox_of[type(message)].offer(message)
         except (msgspec.DecodeError, KeyError):
             self.garbled += 1
         return True
@@ -116,24 +132,29 @@ class Mailbox:
 class Tap:
     """Listens to what some processes send, without their knowing."""
 
-    def __init__(self, run_dir: Path, writers: list[str], link: str) -> None:
+    def __init__(self, run_dir: Path, writers: list[str], link: str, keep_asking: Callable[[], None]) -> None:
+        """`keep_asking`: tells the writers, again and again, that somebody listens."""
+        self._keep_asking = keep_asking
         self._context = new_context()
         self._socket = self._context.socket(zmq.SUB)
-        self._socket.setsockopt(zmq.SUBSCRIBE, link.encode())
+        self._topic = f"{link}\0".encode()
+        self._socket.setsockopt(zmq.SUBSCRIBE, self._topic)
         for writer in writers:
             self._socket.connect(_address(run_dir, writer, "tap"))
-        self._link = link.encode()
 
     def messages(self, timeout_s: float | None = None) -> Iterator[AnyMessage]:
         """Yield messages as they pass; ends when none came for `timeout_s`."""
-        self._socket.setsockopt(zmq.RCVTIMEO, -1 if timeout_s is None else round(timeout_s * 1000))
-        while True:
+        self._socket.setsockopt(zmq.RCVTIMEO, round(_ASK_EVERY_S * 1000))
+        waited_s = 0.0
+        while timeout_s is None or waited_s < timeout_s:
+            self._keep_asking()
             try:
-                link, data = self._socket.recv_multipart()
+                data = self._socket.recv()
             except zmq.Again:
-                return
-            if link == self._link:
-                yield messages.decode(data)
+                waited_s += _ASK_EVERY_S
+                continue
+            waited_s = 0.0
+            yield messages.decode(data[len(self._topic) :])
 
     def close(self) -> None:
         """Stop listening."""
@@ -146,6 +167,12 @@ def _pusher(context: Context, run_dir: Path, name: str) -> zmq.Socket[bytes]:
     socket.setsockopt(zmq.SNDHWM, _SEND_DEPTH)
     socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
     socket.connect(_address(run_dir, name, "in"))
+    return socket
+
+
+def _publisher(context: Context, run_dir: Path, name: str) -> zmq.Socket[bytes]:
+    socket = context.socket(zmq.PUB)
+    socket.bind(_address(run_dir, name, "tap"))
     return socket
 
 

@@ -82,9 +82,7 @@ class Lockstep:
                 sent = time.monotonic_ns()
                 self.work.append(Work(reader, (sent - received) / 1e6))
                 hop = Hop(reader, Nanoseconds(received), Nanoseconds(sent))
-                said.extend(
-                    (reader, msgspec.structs.replace(answer, hops=(*message.hops, hop))) for answer in answers
-                )
+                said.extend((reader, msgspec.structs.replace(answer, hops=(*message.hops, hop))) for answer in answers)
             del speaker
 
     def _decoded_ahead(self, messages: Iterator[AnyMessage]) -> Iterator[AnyMessage]:

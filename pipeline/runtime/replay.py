@@ -36,7 +36,11 @@ Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
 
 # What is taken from a folder; a file that is named is always tried.
 SUFFIXES = frozenset(
-    ".avi .flv .h264 .264 .h265 .265 .hevc .m4v .mjpeg .mkv .mov .mp4 .mpeg .mpg .ts .webm .wmv .3gp .asf".split()
+    f".{suffix}"
+    for suffix in (
+        *("avi", "flv", "mkv", "mov", "mp4", "m4v", "mpeg", "mpg", "ts", "webm", "wmv", "3gp", "asf"),
+        *("h264", "264", "h265", "265", "hevc", "mjpeg"),  # raw streams
+    )
 )
 _PARTS = ".parts"
 _LEFTOVERS = ("events.jsonl", "timings.jsonl", "summary.json", "evidence")
@@ -116,7 +120,9 @@ class Replay:
     def __init__(self, settings: Settings, recordings: list[Recording], out: Path, jobs: int, camera: str) -> None:
         """`camera`: whose settings (zones, hours) hold for all recordings; empty for none. Raises ConfigError."""
         if camera and camera not in settings.cameras:
-            raise ConfigError(f"no camera `{camera}` in the configuration: {', '.join(settings.cameras) or 'it has none'}")
+            raise ConfigError(
+                f"no camera `{camera}` in the configuration: {', '.join(settings.cameras) or 'it has none'}"
+            )
         self._settings = settings
         self._like = settings.cameras.get(CameraId(camera)) or CameraSettings(source="")
         self._recordings = recordings
@@ -176,7 +182,9 @@ class Replay:
 
     def _for(self, recording: Recording, part: Path) -> Settings:
         camera = msgspec.structs.replace(self._like, source=f"file://{quote(str(recording.path.resolve()))}")
-        emit = msgspec.structs.replace(self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9)
+        emit = msgspec.structs.replace(
+            self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9
+        )
         return msgspec.structs.replace(self._settings, cameras={recording.camera: camera}, emit=emit)
 
     def _wait(self) -> None:
@@ -195,7 +203,11 @@ class Replay:
         if status == 0 and path.exists():
             return msgspec.json.decode(path.read_bytes(), type=Outcome)
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return Outcome(name=self._recordings[index].name, status="failed", reason=f"its process was {how}" if status < 0 else f"its process {how}")
+        return Outcome(
+            name=self._recordings[index].name,
+            status="failed",
+            reason=f"its process was {how}" if status < 0 else f"its process {how}",
+        )
 
     def _join(self, joined: int) -> int:
         """Append the events of every recording whose predecessors are all there."""
@@ -253,7 +265,11 @@ def coverage(outcomes: list[Outcome]) -> float:
 
 
 def _replayed(
-    settings: Settings, recording: Recording, part: Path, began_utc_ns: int | None, row: np.ndarray[tuple[int], np.dtype[np.int64]]
+    settings: Settings,
+    recording: Recording,
+    part: Path,
+    began_utc_ns: int | None,
+    row: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> Outcome:
     """Replay one recording in this process."""
     frames = settings.frames
@@ -327,10 +343,13 @@ class _Kind(msgspec.Struct):
 
 def _summary_event(settings: Settings, outcomes: list[Outcome], by_type: dict[str, int]) -> events.Event:
     """The last line: what was replayed, and how whole it was. Nothing in it was measured."""
-    details: dict[str, str | int | float | bool | None] = {
+    details: events.Details = {
         "inputs": len(outcomes),
         "coverage_percent": coverage(outcomes),
-        **{f"inputs_{status}": sum(one.status == status for one in outcomes) for status in ("whole", "damaged", "truncated", "unreadable", "failed")},
+        **{
+            f"inputs_{status}": sum(one.status == status for one in outcomes)
+            for status in ("whole", "damaged", "truncated", "unreadable", "failed")
+        },
         **{f"input:{one.name}": f"{one.status}: {one.reason}" for one in outcomes if one.status != "whole"},
         **by_type,
     }
@@ -360,8 +379,8 @@ def _below(folder: Path) -> list[Recording]:
     files = (
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.suffix.lower() in SUFFIXES
+        and path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
     return [Recording(path, path.relative_to(folder).as_posix()) for path in sorted(files)]
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pipeline.core.errors import SinkUnavailableError
+from stages.appending import append_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,10 +63,7 @@ class JsonLines:
         try:
             if self._file < 0:
                 self.open()
-            size = os.fstat(self._file).st_size
-            if os.write(self._file, line) != len(line):
-                os.ftruncate(self._file, size)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            append_whole(self._file, line)
             if self._flushes(event):
                 os.fdatasync(self._file)
         except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import av
 import av.error
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
     from pipeline.core.frames import Plane, Planes
+    from pipeline.core.geometry import Rotation
 
 av.logging.set_level(av.logging.PANIC)  # libav's remarks are counted here, not printed
 
@@ -33,7 +34,7 @@ _JUMP_NS = 3600 * 1_000_000_000  # a step of an hour is a clock that was set, no
 class DecodedPicture:
     """A picture in libav's memory."""
 
-    def __init__(self, frame: VideoFrame, index: int, pts_ns: int | None, rotation: int) -> None:
+    def __init__(self, frame: VideoFrame, index: int, pts_ns: int | None, rotation: Rotation) -> None:
         if frame.format.name not in _PLANAR:
             frame = frame.reformat(format="yuv420p")
         self._frame = frame
@@ -46,7 +47,7 @@ class DecodedPicture:
     def copy_to(self, planes: Planes) -> None:
         """Copy the three planes: the only copy a frame ever sees (libav cannot decode into foreign memory)."""
         for source, target in zip(self._frame.planes, planes[:3], strict=True):
-            rows: Plane = np.frombuffer(source, np.uint8).reshape(-1, source.line_size)
+            rows: Plane = np.frombuffer(memoryview(source), np.uint8).reshape(-1, source.line_size)
             np.copyto(target, rows[: target.shape[0], : target.shape[1]])
 
 
@@ -74,7 +75,7 @@ class Timeline:
 class Decoder:
     """The first video stream of a container, picture by picture, in one thread."""
 
-    def __init__(self, container: InputContainer, name: str, *, live: bool, rotation: int | None) -> None:
+    def __init__(self, container: InputContainer, name: str, *, live: bool, rotation: Rotation | None) -> None:
         if not container.streams.video:
             container.close()
             raise SourceError(f"{name}: holds no video stream")
@@ -95,9 +96,9 @@ class Decoder:
         """Yield every picture that can be decoded; what cannot is counted, and reading goes on behind it."""
         for frame in self._decoded():
             self._corrupt += bool(frame.is_corrupt)
-            stamp = None if frame.pts is None else round(frame.pts * frame.time_base * 1_000_000_000)
+            stamp = _nanoseconds(frame)
             pts_ns = stamp if self._live else self._timeline.place(stamp)
-            rotation = self._rotation if self._rotation is not None else -round(frame.rotation) % 360
+            rotation = self._rotation if self._rotation is not None else _upright(frame)
             yield DecodedPicture(frame, self._frames, pts_ns, rotation)
             self._frames += 1
 
@@ -125,7 +126,7 @@ class Decoder:
                 yield from self._flushed()
                 return
             try:
-                yield from cast("list[VideoFrame]", packet.decode())
+                yield from packet.decode()
             except av.error.EOFError:
                 return
             except av.error.FFmpegError:  # one bad packet is not the end of the recording
@@ -147,6 +148,18 @@ class Decoder:
         if self._frames < 0.98 * declared - 1 and read_s < 0.97 * length_s:
             return f"{read_s:.1f} of {length_s:.1f} s"
         return None
+
+
+def _nanoseconds(frame: VideoFrame) -> int | None:
+    if frame.pts is None or frame.time_base is None:
+        return None
+    return round(frame.pts * frame.time_base * 1_000_000_000)
+
+
+def _upright(frame: VideoFrame) -> Rotation:
+    """Quarter turns clockwise; libav's display matrix counts against the clock. Other angles are nobody's camera."""
+    turns: dict[int, Rotation] = {90: 90, 180: 180, 270: 270}
+    return turns.get(-round(frame.rotation) % 360, 0)
 
 
 def _creation_time(text: str | None) -> int | None:

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pipeline.core.geometry import Rotation
     from stages.sources.picture import Report
 
 
 class Footage:
     """A recording on disk. Raises SourceError that says what is wrong with the file."""
 
-    def __init__(self, path: Path, *, rotation: int | None = None) -> None:
+    def __init__(self, path: Path, *, rotation: Rotation | None = None) -> None:
         self._path = path
         self._decoder = Decoder(_opened(path), path.name, live=False, rotation=rotation)
         self.began_utc_ns = self._decoder.began_utc_ns

@@ -8,17 +8,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.core.frames import Planes
+    from pipeline.core.geometry import Rotation
 
 
 class Picture(Protocol):
     """One decoded picture, still in the decoder's memory."""
 
-    index: int  # pictures before this one
-    pts_ns: int | None  # media time from the first picture on; None: the stream has none yet
-    width: int
-    height: int
-    rotation: int  # degrees clockwise to upright
-    full_range: bool
+    @property
+    def index(self) -> int:
+        """Pictures before this one."""
+        ...
+
+    @property
+    def pts_ns(self) -> int | None:
+        """Media time from the first picture on; None where the stream has none (yet)."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """Of the stored picture, pixels."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """Likewise."""
+        ...
+
+    @property
+    def rotation(self) -> Rotation:
+        """Degrees clockwise to upright."""
+        ...
+
+    @property
+    def full_range(self) -> bool:
+        """Luma spans 0..255."""
+        ...
 
     def copy_to(self, planes: Planes) -> None:
         """Write the pixels into a slot of this size."""
@@ -37,7 +61,10 @@ class Report(NamedTuple):
 class Source(Protocol):
     """Opens when it is made; raises SourceError then or while it is read."""
 
-    began_utc_ns: int | None  # when the recording began, where its container says so
+    @property
+    def began_utc_ns(self) -> int | None:
+        """When the recording began, where its container says so; nanoseconds since 1970."""
+        ...
 
     def pictures(self) -> Iterator[Picture]:
         """Yield all pictures, in the order in which they are shown."""

@@ -15,6 +15,7 @@ from stages.sources.decoder import DecodedPicture, Decoder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.core.geometry import Rotation
     from pipeline.core.settings import CaptureSettings
     from stages.sources.picture import Report
 
@@ -24,9 +25,9 @@ _MICROSECONDS = 1_000_000
 class Stream:
     """A camera that is read as it sends. Raises SourceError when it does not come, stops or falls silent."""
 
-    began_utc_ns = None
+    began_utc_ns: int | None = None
 
-    def __init__(self, url: str, settings: CaptureSettings, *, rotation: int | None = None) -> None:
+    def __init__(self, url: str, settings: CaptureSettings, *, rotation: Rotation | None = None) -> None:
         self.name = redacted(url)
         try:
             container = av.open(

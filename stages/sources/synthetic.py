@@ -13,7 +13,10 @@ from stages.sources.picture import Report
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from pipeline.core.frames import Plane, Planes
+    from pipeline.core.geometry import Rotation
 
 
 class Scene(NamedTuple):
@@ -34,7 +37,7 @@ class Scene(NamedTuple):
 class DrawnPicture:
     """One drawn picture."""
 
-    rotation = 0
+    rotation: Rotation = 0
     full_range = False
 
     def __init__(self, luma: Plane, index: int, pts_ns: int) -> None:
@@ -53,7 +56,7 @@ class DrawnPicture:
 class Synthetic:
     """A drawing instead of a camera. Raises SourceError for a field that does not exist."""
 
-    began_utc_ns = None
+    began_utc_ns: int | None = None
 
     def __init__(self, url: str) -> None:
         self.scene = parse(url)
@@ -99,15 +102,14 @@ def _ground(scene: Scene, generator: np.random.Generator) -> Plane:
 
 
 def _draw(scene: Scene, ground: Plane, generator: np.random.Generator, at_s: float) -> Plane:
-    picture = ground + generator.normal(0, scene.noise, ground.shape)
+    picture: NDArray[np.float64] = ground + generator.normal(0, scene.noise, ground.shape)
     turn, into = divmod(at_s, scene.pause_s + scene.walk_s)
     if turn < scene.walks and into >= scene.pause_s:
         _walker(scene, picture, (into - scene.pause_s) / scene.walk_s)
-    drawn: Plane = np.clip(picture, 16, 235).astype(np.uint8)
-    return drawn
+    return np.clip(picture, 16, 235).astype(np.uint8)
 
 
-def _walker(scene: Scene, picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]], way: float) -> None:
+def _walker(scene: Scene, picture: NDArray[np.float64], way: float) -> None:
     """Draw an upright dark figure with a light head, `way` of the way across."""
     height, width = scene.height, scene.width
     tall, wide = round(scene.size * height), max(1, round(scene.size * height * 0.35))

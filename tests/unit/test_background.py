@@ -154,21 +154,16 @@ def test_after_a_cut_the_new_scene_is_quiet():
     assert not any(movement.boxes for movement in scene.rest(30))
 
 
-def test_a_flash_with_a_walker_inside_loses_no_more_than_the_flash():
+def test_a_flash_with_a_walker_inside_hides_the_walker_hardly_longer_than_it_lasts():
     scene = Scene()
     scene.rest()
-    flashed = {8, 9}
-
-    def glare(picture):
-        picture[::2] += 100  # no gain explains it
-
-    found = []
-    for step in range(20):
-        place = (120, 60 + 5 * step, 24, 12)
-        movement = scene.show(walker=place, paint=glare if step in flashed else None)
-        found.append(touches(movement, place))
-    print(found)
-    assert [step for step, hit in enumerate(found) if not hit] in ([], [8], [8, 9], [8, 9, 10], [8, 10])
+    places = [(120, 60 + 5 * step, 24, 12) for step in range(20)]
+    flash = {8, 9}
+    found = [
+        touches(scene.show(walker=place, offset=100 if step in flash else 0), place)
+        for step, place in enumerate(places)
+    ]
+    assert found.count(False) <= len(flash) + 1
 
 
 def test_foliage_is_taken_for_noise_in_the_end():
@@ -205,7 +200,7 @@ def test_a_small_shake_of_the_camera_does_not_move():
     still = scene.still
     scene.rest()
     for step in range(30):
-        scene.still = np.pad(still, ((0, 0), (1, 0)), mode="edge")[:, : -1] if step % 2 else still
+        scene.still = np.pad(still, ((0, 0), (1, 0)), mode="edge")[:, :-1] if step % 2 else still
         assert not scene.show().boxes
 
 
@@ -261,7 +256,12 @@ def test_one_picture_a_second_is_enough_to_find_an_animal():
     scene = Scene(height=60, width=106)
     scene.rest(4, interval_ns=10**9)
     found = [
-        touches(scene.show(interval_ns=10**9, walker=(30, 10 + 9 * step, 6, 8)), (30, 10 + 9 * step, 6, 8), 60, 106)
+        touches(
+            scene.show(interval_ns=10**9, walker=(30, 10 + 9 * step, 6, 8)),
+            (30, 10 + 9 * step, 6, 8),
+            60,
+            106,
+        )
         for step in range(8)
     ]
     assert all(found)
@@ -296,6 +296,15 @@ def test_black_and_white_pictures_are_measured():
     background = Background()
     for step, level in enumerate([0, 0, 255, 255, 0]):
         background.measure(np.full((120, 160), level, np.uint8), step * INTERVAL_NS)
+
+
+def test_a_thousand_black_pictures_in_between_do_no_harm():
+    background = Background()
+    grey, black = np.full((32, 32), 100, np.uint8), np.zeros((32, 32), np.uint8)
+    for count in range(2000):
+        background.measure(black if count % 2 else grey, count * INTERVAL_NS)
+    after = [background.measure(grey, (2000 + count) * INTERVAL_NS) for count in range(60)]
+    assert not any(movement.boxes or movement.global_change for movement in after[-10:])
 
 
 def test_a_strided_read_only_picture_is_read_in_place():

@@ -14,9 +14,7 @@ FACTS = facts()
 
 
 def wanted(number, priority):
-    return DescriptionWanted(
-        incident=f"inc-{number}", revision=1, priority=priority, facts=FACTS, final=False
-    )
+    return DescriptionWanted(incident=f"inc-{number}", revision=1, priority=priority, facts=FACTS, final=False)
 
 
 def captured(camera, number):

@@ -14,9 +14,7 @@ SAMPLES = [
     m.FrameCaptured(frame=frame(rotation=90, full_range=True)),
     m.CameraChanged(camera="gate", state="lost", reason="the stream ended", pts_ns=1, utc_ns=NOON_NS),
     m.MotionMeasured(frame=frame(), boxes=(BOX,), area_ratio=0.04, global_change=False),
-    m.SceneClassified(
-        frame=frame(), boxes=(BOX,), area_ratio=0.04, global_change=False, detections=(seen(),)
-    ),
+    m.SceneClassified(frame=frame(), boxes=(BOX,), area_ratio=0.04, global_change=False, detections=(seen(),)),
     m.FeaturesWanted(incident="inc-1", priority=m.Priority.ALARM, keyframe=frame(), box=BOX),
     m.FeaturesEncoded(incident="inc-1", tags=("forklift",), embedding=bytes(range(256)), model="small"),
     m.DescriptionWanted(

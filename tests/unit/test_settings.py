@@ -25,10 +25,7 @@ def test_an_empty_file_is_all_defaults():
 
 
 def test_a_whole_camera_is_read():
-    text = (
-        ZONE.format(SQUARE)
-        + 'priority = "alarm"\n[cameras.gate.masks]\ntree = [[0, 0], [0.2, 0], [0, 0.2]]\n'
-    )
+    text = ZONE.format(SQUARE) + 'priority = "alarm"\n[cameras.gate.masks]\ntree = [[0, 0], [0.2, 0], [0, 0.2]]\n'
     settings, problems = parse(text)
     assert problems == []
     gate = settings.cameras["gate"]
@@ -164,8 +161,7 @@ def test_the_digest_changes_with_every_setting(section, key):
 def test_the_digest_changes_with_a_camera_and_not_with_their_order():
     one, other = CameraSettings(source="a"), CameraSettings(source="b")
     digests = [
-        Settings(cameras=cameras).digest()
-        for cameras in ({"a": one, "b": other}, {"b": other, "a": one}, {"a": one})
+        Settings(cameras=cameras).digest() for cameras in ({"a": one, "b": other}, {"b": other, "a": one}, {"a": one})
     ]
     assert digests[0] == digests[1] != digests[2]
     assert len(digests[0]) == 12

@@ -46,9 +46,7 @@ def test_every_region_lies_in_a_crop(regions):
 @given(boxes, st.integers(1, 3))
 def test_the_crops_are_the_largest_there_are(regions, most):
     every = sightings.crops(regions, len(regions))
-    assert [area(box) for box in sightings.crops(regions, most)] == sorted(map(area, every), reverse=True)[
-        :most
-    ]
+    assert [area(box) for box in sightings.crops(regions, most)] == sorted(map(area, every), reverse=True)[:most]
 
 
 @pytest.mark.parametrize(

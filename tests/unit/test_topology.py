@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 from typing import get_args
 
 import pytest
@@ -8,6 +9,7 @@ from pipeline import topology
 from pipeline.core.errors import TopologyError
 from pipeline.core.inbox import Keep
 from pipeline.core.messages import AnyMessage, FrameCaptured, StageRestarted, Ticked
+from pipeline.core.stage import Stage
 from pipeline.topology import LINKS, STAGES, Link
 
 HOST_MADE = {Ticked, StageRestarted}  # the runtime tells stages of these
@@ -18,9 +20,10 @@ def test_the_tables_fit_together():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_every_row_names_a_class_called_like_the_stage(stage):
+def test_every_row_names_a_stage_called_like_the_row(stage):
     module, _, name = STAGES[stage].implementation.partition(":")
     assert (module, name) == (f"stages.{stage}", stage.capitalize())
+    assert issubclass(getattr(importlib.import_module(module), name), Stage)
 
 
 def test_every_message_is_carried_by_a_link_or_made_by_the_host():
@@ -64,7 +67,7 @@ def test_a_message_on_two_links_is_refused():
 )
 def test_a_link_that_does_not_exist_is_refused(change):
     stages = STAGES | {"emit": STAGES["emit"]._replace(**change)}
-    with pytest.raises(TopologyError, match="stage emit: unknown links .*rumours"):
+    with pytest.raises(TopologyError, match=r"stage emit: unknown links .*rumours"):
         topology.check(stages, LINKS)
 
 

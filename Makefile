@@ -1,0 +1,48 @@
+# Two commands on a fresh machine: make demo, make test.
+PYTHON ?= python3
+BIN := .venv/bin
+CONSTRAINTS := tools/constraints.txt
+
+.PHONY: demo test lint types contracts unit bench-smoke clean
+
+demo: .venv/runtime
+	$(BIN)/python tools/fetch_demo.py demo/bikes.mp4
+	$(BIN)/pipeline replay demo/bikes.mp4 --out demo/out
+	$(BIN)/pipeline events demo/out/events.jsonl
+	@echo "The events are in demo/out/events.jsonl, their pictures in demo/out/evidence."
+
+test: lint types contracts unit
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/deptry .
+
+types: .venv/dev
+	$(BIN)/mypy
+
+contracts: .venv/dev
+	$(BIN)/lint-imports
+
+unit: .venv/dev .venv/rtsp
+	$(BIN)/python -m pytest -n 2
+
+.venv/base:
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/runtime: .venv/base pyproject.toml $(CONSTRAINTS)
+	sh tools/system_packages.sh
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable .
+	@touch $@
+
+.venv/dev: .venv/runtime
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[test,lint]'
+	@touch $@
+
+.venv/rtsp: tools/system_packages.sh
+	sh tools/system_packages.sh rtsp
+	@touch $@
+
+clean:
+	rm -rf .venv demo build dist

@@ -1,0 +1,209 @@
+"""The command line: thin commands over the runtime, and views for people."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from pipeline.core.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pipeline.core.settings import Settings
+    from pipeline.runtime.replay import Recording, Report
+
+WHOLE, FAILED, USAGE, DAMAGED = 0, 1, 2, 3
+
+_EXITS = """
+Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configuration; 3 some inputs were damaged,
+truncated or unreadable; 130 interrupted.
+"""
+
+_path = click.Path(path_type=Path)
+_existing = click.Path(path_type=Path, exists=True)
+
+
+class _Command(click.Group):
+    """Turns our errors into one line and an exit status."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except PipelineError as error:
+            _fail(str(error), USAGE)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(WHOLE)
+
+
+@click.group(cls=_Command, epilog=_EXITS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fieldwatch")
+def main() -> None:
+    """fieldwatch: what cameras see, as structured events, where there is no network."""
+
+
+@main.command(epilog=_EXITS)
+@click.argument("paths", type=_path, nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=_path,
+    help="Folder for events.jsonl, evidence and summary.json. Default: events go to standard output.",
+)
+@click.option("--config", type=_existing, help="A configuration file; only its settings are used, not its cameras.")
+@click.option(
+    "--camera", default="", help="The camera of the configuration whose zones and rules hold for these recordings."
+)
+@click.option(
+    "--began", help="When the recordings began, e.g. 2026-11-29T08:00:00Z. Default: what each file says, else 1970."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Recordings replayed at once. Default: the cores there are.")
+@click.option(
+    "--live", is_flag=True, help="At camera speed through the real processes, as `run` does; may drop frames."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON instead of a table.")
+@click.option("--quiet", is_flag=True, help="No progress, no summary.")
+def replay(  # noqa: PLR0917  # click calls it by keyword
+    paths: tuple[Path, ...],
+    out: Path | None,
+    config: Path | None,
+    camera: str,
+    began: str | None,
+    jobs: int | None,
+    live: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run recordings (files, or folders in sorted order) through all stages.
+
+    The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
+    """
+    from pipeline.runtime import replay as replaying
+    from pipeline.view import screen
+
+    settings = _settings(config)
+    recordings = replaying.find(paths)
+    if live:
+        _live(settings, recordings, camera, out)
+        return
+    with screen.output_folder(out) as folder:
+        run = replaying.Replay(settings, recordings, folder, jobs or len(os.sched_getaffinity(0)), camera)
+        with screen.progress(quiet=quiet) as told:
+            report = run.run(screen.moment(began), told)
+        screen.write_summary(report, folder)
+        if out is None:
+            screen.print_events(report.events_file)
+        if not quiet:
+            screen.summary(report, as_json=as_json)
+    sys.exit(_status(report))
+
+
+@main.command()
+@click.argument("config", type=_existing)
+@click.option("--run-dir", type=_path, help="Private folder for sockets. Default: the user's runtime folder.")
+@click.option("--state-dir", type=_path, help="Folder for the journal and events. Default: the user's state folder.")
+@click.option(
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
+)
+def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
+    """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
+    from pipeline.runtime import daemon
+
+    settings = _settings(config)
+    if not settings.cameras:
+        _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
+    daemon.serve(settings, run_dir, state_dir, log_level)
+
+
+@main.command()
+@click.argument("file", type=_existing)
+@click.option("--camera", default="", help="Only events of this camera.")
+@click.option("--type", "kind", default="", help="Only types that contain this text, e.g. incident or camera.lost.")
+@click.option("--all", "everything", is_flag=True, help="Every event as a row, instead of one row an incident.")
+@click.option("--json", "as_json", is_flag=True, help="The chosen events as JSON Lines.")
+def events(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
+    """Show a file of events as a timeline."""
+    from pipeline.view import timeline
+
+    timeline.show(file, camera, kind, everything=everything, as_json=as_json)
+
+
+@main.command()
+@click.argument("config", type=_existing)
+@click.option("--json", "as_json", is_flag=True, help="The whole configuration with its defaults as JSON.")
+def check(config: Path, as_json: bool) -> None:
+    """Validate a configuration: every unknown key with file, line and the nearest known one."""
+    from pipeline.view import configuration
+
+    configuration.show(config, _settings(config), as_json=as_json)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="The two tables as JSON.")
+@click.option("--mermaid", is_flag=True, help="Only the diagram.")
+def topology(as_json: bool, mermaid: bool) -> None:
+    """Print the stages, the links and a diagram of both."""
+    from pipeline.view import tables
+
+    tables.show(as_json=as_json, mermaid=mermaid)
+
+
+@main.command()
+@click.argument("link")
+@click.option("--run-dir", type=_path, help="The daemon's runtime folder.")
+@click.option("--count", type=click.IntRange(1), help="Stop after so many messages.")
+@click.option("--timeout", type=float, help="Stop after so many seconds without a message.")
+def tap(link: str, run_dir: Path | None, count: int | None, timeout: float | None) -> None:
+    """Show what passes on LINK of a running daemon, without disturbing it."""
+    from pipeline.view import tapping
+
+    tapping.show(link, run_dir, count, timeout)
+
+
+@main.command()
+@click.option("--run-dir", type=_path, help="The daemon's runtime folder.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def status(run_dir: Path | None, as_json: bool) -> None:
+    """Show what every process of a running daemon is doing."""
+    from pipeline.view import tapping
+
+    tapping.status(run_dir, as_json=as_json)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a completion script; for bash: eval "$(pipeline completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "pipeline", "_PIPELINE_COMPLETE").source())
+
+
+def _live(settings: Settings, recordings: list[Recording], camera: str, out: Path | None) -> None:
+    from pipeline.runtime import daemon
+
+    if out is None:
+        _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
+    daemon.replay_live(settings, recordings, camera, out)
+
+
+def _settings(config: Path | None) -> Settings:
+    from pipeline.core import settings
+
+    return settings.load(config) if config else settings.Settings()
+
+
+def _status(report: Report) -> int:
+    states = {outcome.status for outcome in report.outcomes}
+    if states == {"whole"}:
+        return WHOLE
+    return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED
+
+
+def _fail(text: str, status: int) -> NoReturn:
+    click.echo(f"pipeline: {text}", err=True)
+    sys.exit(status)

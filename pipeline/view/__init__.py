@@ -1,0 +1,1 @@
+"""What people see: progress, tables, timelines. Reads, never decides."""

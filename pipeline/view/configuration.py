@@ -1,0 +1,59 @@
+"""A checked configuration, with an example of what its settings do."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.table import Table
+
+from pipeline.core import areas
+from pipeline.core.settings import CameraSettings
+from pipeline.view.timeline import console
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.core.settings import Settings
+
+
+def show(path: Path, settings: Settings, *, as_json: bool) -> None:
+    """Print what a configuration means, without addresses' passwords."""
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(_without_passwords(settings)).decode() + "\n")
+        return
+    screen = console()
+    table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")
+    for name, camera in settings.cameras.items():
+        for area in areas.areas(settings, name).values():
+            table.add_row(name, _source(camera), area.name if area.zone else "(elsewhere)", _effect(area, settings))
+    screen.print(table)
+    rows = settings.trigger
+    screen.print(
+        f"An incident ends after {rows.gap_s:g} s without movement, or after {rows.max_s:g} s; a camera counts as lost "
+        f"after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second are looked at."
+    )
+    screen.print(f"{path}: valid, {len(settings.cameras)} cameras, configuration {settings.digest()}")
+
+
+def _effect(area: areas.Area, settings: Settings) -> str:
+    rows = settings.priority
+    level = area.priority or (rows.restricted if area.restricted else rows.person)
+    parts = [f"a person is an incident of priority {level}", f"staying {area.loiter_s:g} s is loitering"]
+    parts += ["nobody may be here"] if area.restricted else []
+    parts += [f"outside {area.open_hours} is after hours"] if area.open_hours else []
+    return "; ".join(parts)
+
+
+def _source(camera: CameraSettings) -> str:
+    from stages.sources.stream import redacted
+
+    return redacted(camera.source)
+
+
+def _without_passwords(settings: Settings) -> Settings:
+    cameras = {
+        name: msgspec.structs.replace(camera, source=_source(camera)) for name, camera in settings.cameras.items()
+    }
+    return msgspec.structs.replace(settings, cameras=cameras)

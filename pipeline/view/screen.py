@@ -1,0 +1,146 @@
+"""A replay on the screen: progress while it runs, a table when it is done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from pipeline import topology
+from pipeline.core.errors import ConfigError
+from pipeline.runtime.replay import Outcome, Report, coverage
+from pipeline.runtime.replay import Progress as State
+from pipeline.view import timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unreadable": "red", "failed": "red"}
+
+
+@contextmanager
+def output_folder(out: Path | None) -> Iterator[Path]:
+    """Lend the folder asked for, or a temporary one that goes afterwards."""
+    if out is not None:
+        yield out
+        return
+    folder = tempfile.mkdtemp(prefix="fieldwatch-")
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def moment(text: str | None) -> int | None:
+    """Nanoseconds since 1970 of an RFC 3339 time. Raises ConfigError."""
+    if text is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigError(f"--began {text}: write it as 2026-11-29T08:00:00Z") from error
+    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1e9)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[State], None]]:
+    """Lend a function that draws how far a replay is; on a terminal only."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("replay", total=None, told="")
+        yield lambda state: bar.update(task, total=state.total, completed=state.done, told=_told(state))
+
+
+def _told(state: State) -> str:
+    rate = state.frames / state.elapsed_s if state.elapsed_s else 0.0
+    speed = state.media_s / state.elapsed_s if state.elapsed_s else 0.0
+    return (
+        f"{state.done}/{state.total} files  {state.frames} frames  {rate:.0f} frames/s  "
+        f"{speed:.1f}x real time  {state.incidents} incidents"
+    )
+
+
+def write_summary(report: Report, folder: Path) -> None:
+    """Write summary.json: the table below, for programs."""
+    (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(_summary(report)), indent=1) + b"\n")
+
+
+def print_events(path: Path) -> None:
+    """Events to standard output: a timeline where people look, lines where programs read."""
+    if sys.stdout.isatty():
+        timeline.show(path, "", "", everything=False, as_json=False)
+        return
+    sys.stdout.flush()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            os.write(1, block)
+
+
+def summary(report: Report, *, as_json: bool) -> None:
+    """Print what was replayed and how whole it was, to standard error so that events stay alone on the output."""
+    if as_json:
+        sys.stderr.write(msgspec.json.encode(_summary(report)).decode() + "\n")
+        return
+    console = timeline.console(stderr=True)
+    console.print(_inputs(report.outcomes))
+    console.print(_latencies(report.outcomes))
+    media = sum(one.media_s for one in report.outcomes)
+    frames = sum(one.frames for one in report.outcomes)
+    console.print(
+        f"{len(report.outcomes)} inputs, coverage {coverage(report.outcomes)} %, {frames} frames of {media:.1f} s "
+        f"in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, {media / report.elapsed_s:.1f}x real time), "
+        f"{sum(one.incidents for one in report.outcomes)} incidents"
+    )
+
+
+def _inputs(outcomes: list[Outcome]) -> Table:
+    table = Table(title="Inputs", title_justify="left")
+    for name, justify in (
+        ("recording", "left"),
+        ("state", "left"),
+        ("frames", "right"),
+        ("seconds", "right"),
+        ("incidents", "right"),
+        ("remark", "left"),
+    ):
+        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]  # the literals of rich
+    for one in outcomes:
+        frames = f"{one.frames}/{one.declared}" if one.declared and one.declared != one.frames else str(one.frames)
+        style = _STYLES[one.status]
+        table.add_row(
+            one.name, f"[{style}]{one.status}[/]", frames, f"{one.media_s:.1f}", str(one.incidents), one.reason
+        )
+    return table
+
+
+def _latencies(outcomes: list[Outcome]) -> Table:
+    table = Table("stage", "messages", "median ms", "95 % ms", title="Time a message", title_justify="left")
+    for stage in topology.STAGES:
+        rows = [one.latency_ms[stage] for one in outcomes if stage in one.latency_ms]
+        count = sum(row[2] for row in rows)
+        if count:
+            medians, tails = (sum(row[place] * row[2] for row in rows) / count for place in (0, 1))
+            table.add_row(stage, str(count), f"{medians:.2f}", f"{tails:.2f}")
+    return table
+
+
+def _summary(report: Report) -> dict[str, object]:
+    return {
+        "coverage_percent": coverage(report.outcomes),
+        "elapsed_s": round(report.elapsed_s, 3),
+        "inputs": [msgspec.to_builtins(one) for one in report.outcomes],
+    }

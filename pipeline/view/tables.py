@@ -1,0 +1,66 @@
+"""The topology as people and programs read it."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+from rich.table import Table
+
+from pipeline import topology
+from pipeline.view.timeline import console
+
+
+def show(*, as_json: bool, mermaid: bool) -> None:
+    """Print stages, links and the diagram."""
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(_plain()).decode() + "\n")
+        return
+    if not mermaid:
+        screen = console()
+        screen.print(_stages())
+        screen.print(_links())
+    sys.stdout.write(topology.mermaid() + "\n")
+
+
+def _stages() -> Table:
+    table = Table(
+        "stage", "process", "reads (keeps)", "writes", "nice", "replaced after", title="Stages", title_justify="left"
+    )
+    for name, row in topology.STAGES.items():
+        reads = ", ".join(f"{link} ({_keeps(given)})" for link, given in row.reads.items())
+        per = "one a camera" if row.per_camera else "one"
+        table.add_row(name, per, reads or "-", ", ".join(row.writes), str(row.nice), f"{row.stalled_after_s:g} s")
+    return table
+
+
+def _links() -> Table:
+    table = Table("link", "carries", "rate", "what", title="Links", title_justify="left")
+    for name, link in topology.LINKS.items():
+        table.add_row(name, ", ".join(kind.__name__ for kind in link.carries), link.rate, link.what)
+    return table
+
+
+def _keeps(given: topology.Input) -> str:
+    name = given.keep.value.replace("_", " ")
+    return f"{given.depth} {name}" if given.depth > 1 else name
+
+
+def _plain() -> dict[str, object]:
+    return {
+        "stages": {
+            name: {
+                "implementation": row.implementation,
+                "reads": {link: _keeps(given) for link, given in row.reads.items()},
+                "writes": list(row.writes),
+                "per_camera": row.per_camera,
+                "nice": row.nice,
+                "stalled_after_s": row.stalled_after_s,
+            }
+            for name, row in topology.STAGES.items()
+        },
+        "links": {
+            name: {"carries": [kind.__name__ for kind in link.carries], "rate": link.rate, "what": link.what}
+            for name, link in topology.LINKS.items()
+        },
+    }

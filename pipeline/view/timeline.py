@@ -1,0 +1,124 @@
+"""A file of events as people read it: one row an incident, in the order in which they began."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.core.templates import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_PLAIN_WIDTH = 140
+_STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
+
+
+def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> None:
+    """Print the chosen events of a file; lines that are no events are counted, not hidden."""
+    bad: list[int] = []
+    chosen = [event for event in _read(path, bad) if _wanted(event, camera, kind)]
+    if as_json:
+        for event in chosen:
+            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+    else:
+        rows = chosen if everything else _joined(chosen)
+        console().print(_table(rows, str(path)))
+    if bad:
+        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console as wide as the terminal, or wide enough for our tables where there is none."""
+    plain = Console(stderr=stderr)
+    return plain if plain.is_terminal else Console(stderr=stderr, width=_PLAIN_WIDTH)
+
+
+def _read(path: Path, bad: list[int]) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                event = msgspec.json.decode(line)
+                if not {"type", "time", "subject", "data", "source"} <= event.keys():
+                    raise msgspec.DecodeError
+                yield event
+            except (msgspec.DecodeError, AttributeError):
+                bad.append(number)
+
+
+def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:
+    return kind in event["type"] and (not camera or event["source"].endswith(f"/camera/{camera}"))
+
+
+def _joined(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One event an incident: its last, with the time of its first. What a summary table shows is left to it."""
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for place, event in enumerate(chosen):
+        if ".replay.summary." in event["type"]:
+            continue
+        incident = ".incident." in event["type"]
+        key = (event["source"], event["subject"], "" if incident else str(place))
+        first = rows.get(key, event)
+        rows[key] = {**event, "time": first["time"]}
+    return sorted(rows.values(), key=lambda event: (event["source"], event["time"]))
+
+
+def _table(rows: list[dict[str, Any]], title: str) -> Table:
+    table = Table(title=title, title_justify="left", expand=False)
+    for name in ("time", "camera", "what", "for", "says", "decided by"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("time", "for"))
+    for event in rows:
+        style = _STYLES.get(event.get("severitytext", "INFO"), "")
+        cells = (_when(event), _camera(event), _what(event), _length(event), _says(event), _decided(event))
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table
+
+
+def _when(event: dict[str, Any]) -> str:
+    """Media time for a recording of unknown date, wall time else."""
+    date, _, clock = event["time"].removesuffix("Z").partition("T")
+    return clock[:10] if date == "1970-01-01" else f"{date} {clock[:8]}"
+
+
+def _camera(event: dict[str, Any]) -> str:
+    name: str = event["source"].rpartition("/camera/")[2]
+    return name if "/camera/" in event["source"] else "-"
+
+
+def _what(event: dict[str, Any]) -> str:
+    data = event["data"]
+    if ".incident." not in event["type"]:
+        return str(event["type"].removeprefix("fieldwatch.").removesuffix(".v1"))
+    seen = data.get("scene", {})
+    text = seen.get("label", "movement")
+    return f"{text} {seen['likelihood']:.2f}" if "likelihood" in seen else text
+
+
+def _length(event: dict[str, Any]) -> str:
+    if ".incident." not in event["type"]:
+        return ""
+    dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
+    text = duration(dwell) if isinstance(dwell, int) else ""
+    return text if event["data"].get("ended_by") else f"{text} …"
+
+
+def _says(event: dict[str, Any]) -> str:
+    data = event["data"]
+    if details := data.get("details"):
+        return ", ".join(f"{name} {value}" for name, value in details.items())
+    return str(data.get("analysis", {}).get("summary", ""))
+
+
+def _decided(event: dict[str, Any]) -> str:
+    data = event["data"]
+    if ".incident." not in event["type"]:
+        return ""
+    rules = ", ".join(data.get("facts", {}).get("rules_hit", ())) or "no rule"
+    ended = data.get("ended_by")
+    return f"{rules}; {ended}" if ended else rules

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core import incidents
+from pipeline.core.messages import Priority
+from pipeline.core.settings import PrioritySettings
+from pipeline.core.track import Track
+from tests.fakes import NOON, NS, area, course, seen, stayed, with_seen
+
+NIGHT = NOON.replace(hour=23)
+BOX = (0.4, 0.4, 0.5, 0.8)
+
+
+def rules(made, place=None, moment=NOON):
+    return incidents.rules_hit(made, place or area(), moment)
+
+
+@pytest.mark.parametrize(
+    ("made", "place", "moment", "rule"),
+    [
+        (course(), area(), NOON, "motion"),
+        (with_seen(seen()), area(zone=True), NOON, "zone_entered"),
+        (with_seen(seen("car")), area(restricted=True), NOON, "restricted_zone"),
+        (with_seen(seen()), area(open_hours="07:00-18:00"), NIGHT, "after_hours"),
+        (stayed(60, seen()), area(loiter_s=60), NOON, "loiter"),
+        (with_seen(seen(), seen(box=(0, 0, 0.1, 0.1))), area(crowd=2), NOON, "crowd"),
+        (with_seen(seen(likelihood=0.4)), area(), NOON, "class_uncertain"),
+        (with_seen(seen("car"), track=Track(BOX, BOX, 0, 10 * NS)), area(), NOON, "vehicle_stop"),
+    ],
+    ids=(*incidents.RULES[:4], "loiter", "crowd", "class_uncertain", "vehicle_stop"),
+)
+def test_a_rule_is_hit(made, place, moment, rule):
+    assert rules(made, place, moment) == (rule,)
+
+
+@pytest.mark.parametrize(
+    ("made", "place", "moment"),
+    [
+        (with_seen(seen()), area(), NOON),
+        (with_seen(seen("dog")), area(zone=True, restricted=True, open_hours="07:00-18:00"), NIGHT),
+        (with_seen(seen()), area(open_hours="07:00-18:00"), NOON),
+        (with_seen(seen()), area(open_hours="07:00-18:00"), None),
+        (stayed(59, seen()), area(loiter_s=60), NOON),
+        (stayed(600, seen("dog")), area(), NOON),
+        (with_seen(seen()), area(crowd=2), NOON),
+        (with_seen(seen("car"), track=Track(BOX, BOX, 0, 9 * NS)), area(), NOON),
+    ],
+    ids=[
+        "by day",
+        "an animal",
+        "in hours",
+        "without a clock",
+        "short",
+        "a dog stays",
+        "alone",
+        "a short stop",
+    ],
+)
+def test_no_rule_is_hit(made, place, moment):
+    assert rules(made, place, moment) == ()
+
+
+def test_rules_come_in_the_order_of_the_table():
+    made = stayed(99, seen(likelihood=0.4))
+    hit = rules(made, area(zone=True, restricted=True, open_hours="07:00-18:00", crowd=1), NIGHT)
+    assert hit == ("zone_entered", "restricted_zone", "after_hours", "loiter", "crowd", "class_uncertain")
+
+
+def test_a_rule_once_hit_stays_hit_except_those_about_what_is_known_now():
+    before = course(rules=incidents.RULES)
+    sure = incidents.recognised(before, [seen()], 0)
+    assert set(incidents.RULES) - set(rules(sure)) == {"motion", "class_uncertain"}
+
+
+@pytest.mark.parametrize(
+    ("label", "place", "expected"),
+    [
+        (None, area(), Priority.ROUTINE),
+        ("person", area(), Priority.WARNING),
+        ("car", area(), Priority.ROUTINE),
+        ("person", area(restricted=True), Priority.ALARM),
+        ("car", area(restricted=True), Priority.ALARM),
+        ("dog", area(restricted=True), Priority.ROUTINE),
+        (None, area(restricted=True), Priority.ROUTINE),
+        ("person", area(restricted=True, priority="routine"), Priority.ROUTINE),
+        ("dog", area(priority="alarm"), Priority.ALARM),
+    ],
+)
+def test_the_priority_comes_from_the_area_then_its_restriction_then_the_class(label, place, expected):
+    made = with_seen(seen(label)) if label else course()
+    assert incidents.priority(made, place, PrioritySettings()) is expected
+
+
+def test_priorities_of_classes_are_settings():
+    assert incidents.priority(with_seen(seen("dog")), area(), PrioritySettings(animal="alarm")) is Priority.ALARM
