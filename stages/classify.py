@@ -58,7 +58,7 @@ class Classify(Stage):
             yield _scene(message, None, still=False)
             return
         found = self._looked(frame, regions)
-        watch.standing = sightings.noted(watch.standing, found, message.boxes, frame.pts_ns)
+        watch.standing = sightings.noted(watch.standing, found, message.boxes, regions, frame.pts_ns)
         yield _scene(message, found if moving else _kept(found, watch.standing), still=not moving)
 
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
@@ -78,6 +78,7 @@ def _scene(message: MotionMeasured, detections: tuple[Detection, ...] | None, *,
         boxes=message.boxes,
         area_ratio=message.area_ratio,
         global_change=message.global_change,
+        blurred=message.blurred,
         detections=detections,
         still=still,
     )

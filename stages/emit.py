@@ -13,7 +13,6 @@ from pipeline.core import events, telling
 from pipeline.core.errors import FrameOverwrittenError, SinkUnavailableError
 from pipeline.core.messages import EventDelivered, EventKey, EventRaised, Priority, Ticked
 from pipeline.core.stage import Stage
-from pipeline.core.vocabulary import CameraId, Nanoseconds
 from stages import evidence
 from stages.sinks.jsonl import JsonLines
 from stages.sinks.spool import Spooled
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Event, Evidence
     from pipeline.core.messages import AnyMessage, Keyframe
     from pipeline.core.stage import Outputs, StageContext
+    from pipeline.core.vocabulary import CameraId, Nanoseconds
 
 _SEVERITY: dict[Priority, tuple[str, int]] = {
     Priority.ALARM: ("ERROR", 17),
@@ -42,7 +42,6 @@ class Emit(Stage):
         super().__init__(context)
         self._rows = context.settings.emit
         self._folder = Path(self._rows.folder)
-        self._digest = context.settings.digest()
         self._sinks: list[Spooled] = []
         self._sequences: dict[str, int] = {}
         self._recent: set[str] = set()
@@ -117,7 +116,7 @@ class Emit(Stage):
             clock=self.context.clock.state(),
             evidence=self._evidence(message.keyframes) or UNSET,
             timing_ms=UNSET if self.context.clock.media else _timings(message),
-            config_hash=self._digest,
+            config_hash=self.context.config_hash,
         )
         return events.Event(
             specversion="1.0",

@@ -72,8 +72,10 @@ class Journal:
         self._file = -1
         if path is not None:
             self._read(path)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            self._compact()
+            try:
+                self._compact()
+            except OSError as error:  # a full disk is no reason not to start
+                self.failing = error
 
     def write(self, *entries: Entry, durable: bool = False) -> None:
         """Remember entries, on disk before this returns.
@@ -83,7 +85,7 @@ class Journal:
         """
         for entry in entries:
             self._apply(entry)
-        if self._file < 0:
+        if self._path is None:
             return
         try:
             if self.failing or os.fstat(self._file).st_size > self._limit:
@@ -99,6 +101,7 @@ class Journal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+        self._path = None
 
     def _append(self, data: bytes, *, durable: bool) -> None:
         append_whole(self._file, data)
@@ -134,11 +137,12 @@ class Journal:
         entries += [Opened(course) for course in self.courses.values()]
         entries += [Raised(event) for event in self.outbox.values()]
         fresh = self._path.with_suffix(".new")
-        with fresh.open("wb") as file:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(b"".join(_encoder.encode(entry) + b"\n" for entry in entries))
             file.flush()
             os.fdatasync(file.fileno())
             self._limit = file.tell() + _COMPACT_BYTES
         fresh.replace(self._path)
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
         self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import cv2
 
-from pipeline.core.geometry import rounded, upright
+from pipeline.core.geometry import Box, Rotation, rounded, upright
 from pipeline.core.messages import FrameCaptured, MotionMeasured
 from pipeline.core.pace import Pace
 from pipeline.core.stage import Stage
@@ -42,7 +42,12 @@ class Motion(Stage):
             return
         yield MotionMeasured(
             frame=frame,
-            boxes=tuple(rounded(upright(box, frame.rotation)) for box in movement.boxes),
+            boxes=_upright(movement.boxes, frame.rotation),
+            blurred=_upright(movement.blurred, frame.rotation),
             area_ratio=round(movement.area_ratio, 4),
             global_change=movement.global_change,
         )
+
+
+def _upright(boxes: tuple[Box, ...], rotation: Rotation) -> tuple[Box, ...]:
+    return tuple(rounded(upright(box, rotation)) for box in boxes)

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pipeline.core.geometry import around, covers, overlap, shared
+from pipeline.core.geometry import area, covers, overlap, shared
+from pipeline.core.messages import Detection
 from pipeline.core.vocabulary import Nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pipeline.core.geometry import Box
-    from pipeline.core.messages import Detection
 
+_SHOWN = 0.8  # share of a region inside another that makes a look of its own needless
+_LOOKED_FOR = 0.5  # share of a thing inside a region that was looked at
 _SAME = 0.4  # intersection over union of a thing that stands still, as the detector sees it twice
 _MOVED = 0.3  # share of a thing that moved before it counts as having come, not as having stood there
 
@@ -28,32 +30,35 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def crops(boxes: tuple[Box, ...], most: int) -> tuple[Box, ...]:
-    """Join regions that lie close to one another, and return the largest few: one crop each."""
-    joined = list(boxes)
-    place = 0
-    while place < len(joined):
-        near = [other for other in joined if other is not joined[place] and _near(joined[place], other)]
-        if not near:
-            place += 1
-            continue
-        whole = around((joined[place], *near))
-        joined = [box for box in joined if box is not joined[place] and box not in near]
-        joined.insert(0, whole)
-        place = 0
-    return tuple(sorted(joined, key=lambda box: (box[0] - box[2]) * (box[3] - box[1]))[:most])
+    """Return the largest few regions, without those that a look at a larger one shows as well."""
+    chosen: list[Box] = []
+    for box in sorted(boxes, key=area, reverse=True):
+        if len(chosen) < most and not any(covers(larger, box) > _SHOWN for larger in chosen):
+            chosen.append(box)
+    return tuple(chosen)
 
 
 def moved(detection: Detection, boxes: Iterable[Box]) -> bool:
     """Whether what was seen is what moved, rather than something beside it."""
-    own = (detection.box[2] - detection.box[0]) * (detection.box[3] - detection.box[1])
+    own = area(detection.box)
     return any(shared(detection.box, box) >= _MOVED * own or covers(box, detection.box) > 1 - _MOVED for box in boxes)
 
 
 def noted(
-    standing: tuple[Standing, ...], seen: Iterable[Detection], boxes: tuple[Box, ...], now: Nanoseconds
+    standing: tuple[Standing, ...],
+    seen: Iterable[Detection],
+    boxes: tuple[Box, ...],
+    looked: tuple[Box, ...],
+    now: Nanoseconds,
 ) -> tuple[Standing, ...]:
-    """Add what came, move on what was seen again, and forget what was looked for and not seen."""
-    kept: list[Standing] = []
+    """Add what came, move on what was seen again, and forget what was looked for (in `looked`) and not seen."""
+    seen = tuple(seen)
+    kept = [
+        one
+        for one in standing
+        if not any(_same(one.detection, detection) for detection in seen)
+        and not any(covers(region, one.detection.box) > _LOOKED_FOR for region in looked)
+    ]
     for detection in seen:
         if detection.group == "other":
             continue
@@ -78,10 +83,3 @@ def still_there(
 
 def _same(one: Detection, other: Detection) -> bool:
     return one.group == other.group and overlap(one.box, other.box) >= _SAME
-
-
-def _near(one: Box, other: Box) -> bool:
-    """Whether one crop of both is hardly larger than the larger: less than a third of it apart."""
-    whole = around((one, other))
-    longest = max(one[2] - one[0], one[3] - one[1], other[2] - other[0], other[3] - other[1])
-    return max(whole[2] - whole[0], whole[3] - whole[1]) < 1.35 * longest  # see above

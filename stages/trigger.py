@@ -11,10 +11,10 @@ import numpy as np
 from pipeline.core import areas, incidents, telling, templates
 from pipeline.core import messages as m
 from pipeline.core.errors import FrameOverwrittenError
-from pipeline.core.geometry import Box, around
+from pipeline.core.geometry import WHOLE, Box, around
 from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
-from pipeline.core.vocabulary import CameraId, EndedBy, IncidentId, Light, Nanoseconds
+from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
 from stages.journal import Closed, Delivered, Journal, Numbered, Opened, Raised
 
 if TYPE_CHECKING:
@@ -29,11 +29,22 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[CameraId, str]  # an area of a camera
 
+_GROUPS: dict[str, Group] = {"person": "person", "vehicle": "vehicle", "animal": "animal"}
 _DEVICE = CameraId("device/")  # counts of the device itself; no camera is called so
 _BETTER = 1.2  # a view must be so much better to be worth a copy
 _MUCH_BETTER = 1.5  # and so much to be worth encoding again
 _ENCODINGS = 3  # an incident
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
+
+
+class _Seen(NamedTuple):
+    """What one frame shows of one area."""
+
+    frame: m.FrameRef
+    boxes: tuple[Box, ...]
+    area_ratio: float
+    found: tuple[m.Detection, ...]
+    presence: Presence
 
 
 class _Ending(NamedTuple):
@@ -122,13 +133,15 @@ class Trigger(Stage):
         if self._gone.get(camera) == "silent":
             del self._gone[camera]
             yield from self._camera(camera, "found", "pictures come again", frame.pts_ns, frame.utc_ns)
-        boxes = areas.unmasked(message.boxes, self.context.settings.cameras[camera])
+        row = self.context.settings.cameras[camera]
+        boxes = areas.unmasked(message.boxes, row)
+        detections = [one for one in message.detections or () if areas.unmasked((one.box,), row)]
         places = self._areas[camera]
         for key, place in places.items():
             own = tuple(box for box in boxes if areas.area_of(box, places) == key)
             found = None
             if message.detections is not None:
-                found = tuple(one for one in message.detections if areas.area_of(one.box, places) == key)
+                found = tuple(one for one in detections if areas.area_of(one.box, places) == key)
             yield from self._seen_in((camera, key), place, message, own, found)
 
     def _seen_in(
@@ -144,19 +157,22 @@ class Trigger(Stage):
             return
         if message.still:  # what stands still keeps an incident alive, and starts none
             boxes = tuple(one.box for one in found or ()) if course else ()
+        blurred = tuple(box for box in message.blurred if box in boxes)
         ratio = message.area_ratio if boxes else 0.0
-        sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, found)
-        presence, change = step(self._presence.get(key, Presence()), sight, self._rules)
+        sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, found, blurred)
+        height = frame.height if frame.rotation in (0, 180) else frame.width
+        presence, change = step(self._presence.get(key, Presence()), sight, self._rules.for_height(height))
         self._presence[key] = presence
+        seen = _Seen(frame, boxes, ratio, found or (), presence)
         if change == "start":
-            yield from self._start(key, place, sight, frame, presence)
+            yield from self._start(key, place, seen)
         elif course is not None and change == "stop":
             yield from self._over(key, course, "quiet")
         elif course is not None:
-            yield from self._go_on(key, place, course, sight, frame)
+            yield from self._go_on(key, place, course, seen)
 
-    def _start(self, key: Place, place: Area, sight: Sight, frame: m.FrameRef, presence: Presence) -> Outputs:
-        camera = key[0]
+    def _start(self, key: Place, place: Area, seen: _Seen) -> Outputs:
+        camera, frame, presence = key[0], seen.frame, seen.presence
         number = self._count(camera)
         began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - presence.began_ns))
         moment = areas.local(began_utc, self._zone)
@@ -169,19 +185,20 @@ class Trigger(Stage):
             began_utc_ns=began_utc,
             frame=frame,
         )
-        course = self._noted(course, sight, frame)
-        course = self._pictured(course, frame, sight, moment)
+        course = self._noted(course, seen)
+        course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
         yield from self._tell(course, "start", place)
         yield from self._ask_features(key)
         if self._open[key].id not in self._asked:
             yield from self._ask_description(key)
 
-    def _go_on(self, key: Place, place: Area, course: Course, sight: Sight, frame: m.FrameRef) -> Outputs:
+    def _go_on(self, key: Place, place: Area, course: Course, seen: _Seen) -> Outputs:
+        frame = seen.frame
         moment = areas.local(frame.utc_ns, self._zone)
-        if self._presence[key].last_ns == sight.at_ns:
-            course = self._noted(course, sight, frame)
-            course = self._pictured(course, frame, sight, moment)
+        if seen.presence.last_ns == frame.pts_ns:
+            course = self._noted(course, seen)
+            course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
         self._open[key] = course
         if incidents.dwell_s(course) >= self._rows.max_s:
@@ -195,23 +212,24 @@ class Trigger(Stage):
         if course.id not in self._asked and _news(course) != course.told:
             yield from self._ask_description(key)
 
-    def _noted(self, course: Course, sight: Sight, frame: m.FrameRef) -> Course:
+    def _noted(self, course: Course, seen: _Seen) -> Course:
         """Add a sight: what moves, and of what was recognised that which moves."""
-        course = incidents.seen(course, frame, sight.boxes, sight.area_ratio)
-        found = [one for one in sight.detections or () if incidents.moving(one, sight.boxes)]
-        return incidents.recognised(course, found, frame.pts_ns)
+        course = incidents.seen(course, seen.frame, seen.boxes, seen.area_ratio)
+        found = [one for one in seen.found if incidents.moving(one, seen.boxes)]
+        label = seen.presence.label(self._rules)
+        return incidents.recognised(course, found, _GROUPS.get(label or ""), seen.frame.pts_ns)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
         rules = incidents.rules_hit(course, place, moment)
         visits = incidents.visits(self._visits.get(key, ()), course)
         return msgspec.structs.replace(course, rules=rules, visits=visits)
 
-    def _pictured(self, course: Course, frame: m.FrameRef, sight: Sight, moment: datetime) -> Course:
+    def _pictured(self, course: Course, seen: _Seen, moment: datetime) -> Course:
         """Keep the frame where it shows the thing better than any before; the ring moves on, the copy stays."""
-        group = incidents.verdict(course).group
-        shown = [one for one in sight.detections or () if one.group == group]
-        best = max(shown, key=incidents.view, default=None)  # type: ignore[arg-type]  # as above
-        view = incidents.view(best) if best else 0.0  # type: ignore[arg-type]  # as above
+        frame = seen.frame
+        shown = [one for one in seen.found if one.group == course.group]
+        best = max(shown, key=incidents.view, default=None)
+        view = incidents.view(best) if best else 0.0
         if course.best is not None and view <= _BETTER * course.best_view:
             return course
         try:
@@ -220,7 +238,7 @@ class Trigger(Stage):
                 light = _light(planes, None if self.context.clock.media else moment)
         except FrameOverwrittenError:
             return course
-        box = best.box if best else around(sight.boxes) if sight.boxes else (0.0, 0.0, 1.0, 1.0)
+        box = best.box if best else around(seen.boxes) if seen.boxes else WHOLE
         kept = msgspec.structs.replace(frame, sequence=sequence)
         return msgspec.structs.replace(course, best=kept, best_box=box, best_view=view, light=light)
 

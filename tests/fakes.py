@@ -95,12 +95,9 @@ def area(*, zone=False, restricted=False, open_hours="", loiter_s=60.0, crowd=8,
     return Area("yard", "the yard", zone, None, restricted, open_hours, loiter_s, crowd, priority)
 
 
-def with_seen(*detections, times=1, **changes):
-    """An incident after the classifier saw something so many times."""
-    made = course(**changes)
-    for number in range(times):
-        made = recognised(made, detections, number * NS)
-    return made
+def with_seen(*detections, group=None, **changes):
+    """An incident after the classifier saw something; it is about the group of the first unless told otherwise."""
+    return recognised(course(**changes), detections, group or detections[0].group, 0)
 
 
 def stayed(dwell_s, *detections, **changes):

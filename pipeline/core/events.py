@@ -16,6 +16,9 @@ from pipeline.core.vocabulary import ClockState, EndedBy, Nanoseconds, Operation
 SCHEMA_ID = "urn:fieldwatch:schema:event:1"
 TYPE_PATTERN = r"^fieldwatch\.(motion|scene|object|incident|camera|system|thermal|model|sink|replay)\.[a-z_]+\.v[0-9]+$"
 
+Moment = Annotated[
+    str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$", extra_json_schema={"format": "date-time"})
+]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 AnalysisStatus = Literal["ok", "skipped", "timeout", "invalid", "filtered", "failed", "pending"]
 AnalysisFlag = Literal["injection_suspected", "ungrounded", "language_mismatch", "truncated", "retried"]
@@ -148,11 +151,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: Annotated[str, Meta(min_length=1)]
     type: Annotated[str, Meta(pattern=TYPE_PATTERN)]
     subject: Annotated[str, Meta(min_length=1)]
-    time: str
+    time: Moment
     datacontenttype: Literal["application/json"] | UnsetType = UNSET
     dataschema: str | UnsetType = UNSET
     sequence: Annotated[str, Meta(pattern="^[0-9]{12}$")]
-    recordedtime: str
+    recordedtime: Moment
     severitytext: Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]
     severitynumber: Annotated[int, Meta(ge=1, le=24)]
     monotime: Annotated[str, Meta(pattern="^[0-9]+$")]

@@ -59,7 +59,7 @@ class FramePool:
         self.descriptor = descriptor
         self.slots = slots
         self.slot_bytes = slot_bytes
-        self._reserved = (0, 0)
+        self._held = [-1] * slots  # bytes of memory behind each slot; -1: what an earlier writer left
         self._views: dict[tuple[bool, int, int, int, bool], Planes] = {}  # slicing once a slot spares 30 us a hop
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         self._map = mmap.mmap(descriptor, _HEADER_BYTES + slots * slot_bytes, prot=protection)
@@ -70,9 +70,11 @@ class FramePool:
         self._lent.flags.writeable = False
 
     @classmethod
-    def create(cls, name: str, slots: int, largest: tuple[int, int]) -> FramePool:
+    def create(cls, name: str, slots: int, largest: tuple[int, int], first: int = 0) -> FramePool:
         """Make a ring for pictures up to `largest` (width, height); nothing is reserved yet.
 
+        Its frames are numbered from `first` on; another number for every ring keeps one's frames from being taken
+        for another's.
         The memfd has no name in the file system, so nothing is left after a kill, and it is sealed against
         resizing, so no reader can be hit by SIGBUS through a shortened file.
         """
@@ -80,7 +82,9 @@ class FramePool:
         descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(descriptor, _HEADER_BYTES + slots * slot_bytes)
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
-        return cls(descriptor, slots, slot_bytes, writable=True)
+        pool = cls(descriptor, slots, slot_bytes, writable=True)
+        pool._begun[0] = first  # its own
+        return pool
 
     @property
     def begun(self) -> int:
@@ -93,23 +97,24 @@ class FramePool:
         return int(self._bytes.ctypes.data)
 
     def reserve(self, width: int, height: int) -> None:
-        """Back all slots with memory for pictures of this size, so that writing cannot end in SIGBUS.
+        """Back the next slot with memory for a picture of this size, so that writing cannot end in SIGBUS.
 
-        Raises FrameTooLargeError, which names what is needed, when the size or the memory does not allow it.
+        Only the next slot: what the others hold may still be read. Memory that a larger picture left in it is
+        given back. Raises FrameTooLargeError, which names what is needed, when size or memory do not allow it.
         """
-        if self._reserved == (width, height):
-            return
+        slot = (self.begun + 1) % self.slots
         needed = picture_bytes(width, height)
+        if self._held[slot] == needed:
+            return
         if needed > self.slot_bytes:
             raise FrameTooLargeError(
                 f"pictures of {width}x{height} need {needed / 1e6:.1f} MB a slot, the ring allows "
                 f"{self.slot_bytes / 1e6:.1f} MB: raise frames.largest"
             )
-        self._give_back_memory(needed)
+        self._give_back_memory(slot, needed)
         try:
             os.posix_fallocate(self.descriptor, 0, _HEADER_BYTES)
-            for slot in range(self.slots):
-                os.posix_fallocate(self.descriptor, self._offset(slot), needed)
+            os.posix_fallocate(self.descriptor, self._offset(slot), needed)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.ENOMEM):
                 raise
@@ -117,7 +122,7 @@ class FramePool:
                 f"no memory for {self.slots} pictures of {width}x{height} ({self.slots * needed / 1e6:.0f} MB): "
                 "use a smaller stream or fewer frames.slots"
             ) from error
-        self._reserved = (width, height)
+        self._held[slot] = needed
 
     def begin(self, width: int, height: int) -> tuple[int, Planes]:
         """Open the next slot: its sequence number and its writable planes. Who reads it last loses it."""
@@ -160,7 +165,7 @@ class FramePool:
 
     def check(self, frame: FrameRef) -> None:
         """Raise FrameOverwrittenError when the frame is whole no more."""
-        if self.begun - frame.sequence >= self.slots - 1:
+        if not 0 <= self.begun - frame.sequence < self.slots - 1:  # below 0: of a ring before this one
             raise FrameOverwrittenError(frame)
 
     def _offset(self, slot: int) -> int:
@@ -187,12 +192,10 @@ class FramePool:
             full_range,
         )
 
-    def _give_back_memory(self, needed: int) -> None:
-        """Return the pages behind a smaller picture; the slots keep their address space."""
+    def _give_back_memory(self, slot: int, needed: int) -> None:
+        """Return the pages behind a smaller picture; the slot keeps its address space."""
         kept = -(-needed // _PAGE) * _PAGE
-        if picture_bytes(*self._reserved) <= kept:
-            return
-        for slot in range(self.slots):
+        if kept < self.slot_bytes and not 0 <= self._held[slot] <= kept:
             self._map.madvise(mmap.MADV_REMOVE, self._offset(slot) + kept, self.slot_bytes - kept)
 
 

@@ -64,8 +64,8 @@ def centre(box: Box) -> Point:
 
 
 def foot(box: Box) -> Point:
-    """Where a thing stands: the middle of the lower edge."""
-    return ((box[0] + box[2]) / 2, box[3])
+    """Where a thing stands: the middle of the lower edge, just inside a picture that cuts it off there."""
+    return ((box[0] + box[2]) / 2, min(box[3], 1 - 1e-6))
 
 
 def inside(point: Point, polygon: Polygon) -> bool:

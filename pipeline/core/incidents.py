@@ -52,6 +52,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     frame: FrameRef  # the last in which it was seen
     boxes: tuple[Box, ...] = ()  # where, in that frame
     area_ratio: float = 0.0  # the most that moved
+    group: Group | None = None  # what it is about; None: the classifier abstains
     tallies: dict[str, Tally] = {}
     track: track.Track | None = None
     light: Light = "day"
@@ -75,7 +76,7 @@ class Verdict(NamedTuple):
     label: str  # the detector's own class; "none" where it abstains
     group: Group | None
     likelihood: float
-    count: int
+    most: int  # at once
 
 
 def seen(course: Course, frame: FrameRef, boxes: tuple[Box, ...], area_ratio: float) -> Course:
@@ -85,8 +86,9 @@ def seen(course: Course, frame: FrameRef, boxes: tuple[Box, ...], area_ratio: fl
     )
 
 
-def recognised(course: Course, detections: Iterable[Detection], at_ns: Nanoseconds) -> Course:
-    """Add what the classifier saw, and go on with the track of the incident's main class."""
+def recognised(course: Course, detections: Iterable[Detection], group: Group | None, at_ns: Nanoseconds) -> Course:
+    """Add what the classifier saw, and go on with the track of what the incident is about."""
+    course = msgspec.structs.replace(course, group=group)
     found = [one for one in detections if one.group != "other"]
     if not found:
         return course
@@ -101,7 +103,6 @@ def recognised(course: Course, detections: Iterable[Detection], at_ns: Nanosecon
             max(old.most, len(same)),
         )
     course = msgspec.structs.replace(course, tallies=tallies)
-    group = verdict(course).group
     boxes = [one.box for one in found if one.group == group]
     path = track.follow(course.track, boxes, at_ns) if course.track else track.begin(boxes, at_ns)
     return msgspec.structs.replace(course, track=path)
@@ -114,17 +115,13 @@ def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
 
 
 def verdict(course: Course) -> Verdict:
-    """The group with most evidence, and within it the label with most; abstains without any."""
-    evidence: dict[Group, float] = {}
-    for tally in course.tallies.values():
-        evidence[tally.group] = evidence.get(tally.group, 0.0) + tally.evidence
-    if not evidence:
+    """The group that the evidence names, and within it the label with most; abstains where it names none."""
+    labels = {label: tally for label, tally in course.tallies.items() if tally.group == course.group}
+    if not labels:
         return Verdict("none", None, 0.0, 0)
-    group = max(sorted(evidence), key=lambda name: evidence[name])
-    labels = {label: tally for label, tally in course.tallies.items() if tally.group == group}
     label = max(sorted(labels), key=lambda name: labels[name].evidence)
     count = max(tally.most for tally in labels.values())
-    return Verdict(label, group, round(labels[label].best, 2), count)
+    return Verdict(label, course.group, round(labels[label].best, 2), count)
 
 
 def candidates(course: Course) -> tuple[tuple[str, float], ...]:
@@ -166,7 +163,7 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
         local_time=f"{moment:%H:%M}",
         weekday=_WEEKDAYS[moment.weekday()],
         light=course.light,
-        object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.count),
+        object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.most),
         tags=course.tags,
         track=TrackFact(
             dwell_s=round(dwell_s(course)),
@@ -236,7 +233,7 @@ _RULES = (
     ("after_hours",     _late),
     ("loiter",          _stays),
     ("vehicle_stop",    _stopped),
-    ("crowd",           lambda _c, what, place, _m: what.group == "person" and what.count >= place.crowd),
+    ("crowd",           lambda _c, what, place, _m: what.group == "person" and what.most >= place.crowd),
     ("class_uncertain", lambda _c, what, _p, _m: what.group is not None and what.likelihood < UNCERTAIN),
 )
 # fmt: on

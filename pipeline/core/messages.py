@@ -83,6 +83,7 @@ class MotionMeasured(Message, frozen=True, tag=True, kw_only=True):
     boxes: tuple[Box, ...]  # upright, largest first
     area_ratio: float  # 0..1 of the picture
     global_change: bool  # light or camera, not a thing
+    blurred: tuple[Box, ...] = ()  # those of the boxes that are out of focus, right at the lens
 
 
 class SceneClassified(Message, frozen=True, tag=True, kw_only=True):
@@ -92,6 +93,7 @@ class SceneClassified(Message, frozen=True, tag=True, kw_only=True):
     boxes: tuple[Box, ...]
     area_ratio: float
     global_change: bool
+    blurred: tuple[Box, ...] = ()
     detections: tuple[Detection, ...] | None = None  # None: not looked at this time
     still: bool = False  # the look was at a thing that no longer moves
 

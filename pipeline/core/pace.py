@@ -13,7 +13,8 @@ class Pace:
     def due(self, at_ns: int) -> bool:
         """Whether this one is to be taken. Times do not go backwards."""
         if self._due_ns is None or at_ns >= self._due_ns:
-            self._due_ns = max((self._due_ns or at_ns) + self._period_ns, at_ns)
+            due_ns = (at_ns if self._due_ns is None else self._due_ns) + self._period_ns
+            self._due_ns = due_ns if due_ns > at_ns else at_ns + self._period_ns
             return True
         return False
 

@@ -89,7 +89,7 @@ class PresenceRules(NamedTuple):
         straight_ratio: Least ratio of the distance got to the way gone; swaying comes back.
         linger_s: After so long a region counts though it has not travelled: an animal that feeds.
         small_size: Up to this size the classifier's silence means little, above it means "nothing known".
-        unrecognised_s: After so long a large region that nobody recognises counts all the same.
+        unrecognised_s: After so long a large region that nobody recognises and that does not travel counts as well.
         unwatched_s: Without a look for so long (model missing, overload) no silence counts against a region.
         settle_s: Rest after a global change, while exposure settles, before motion alone counts.
         speed_per_s: Greatest speed at which a region is followed; a runner crosses the picture in 4 s.
@@ -302,9 +302,11 @@ def _tells(region: Region, state: Presence, rules: PresenceRules) -> bool:
         if not _prominent(region, state, rules):
             return False
         if region.largest > rules.small_size:
-            return region.age_s >= rules.unrecognised_s
-    if region.age_s >= rules.linger_s:
-        return True
+            return region.age_s >= rules.unrecognised_s or _travels(region, rules)
+    return region.age_s >= rules.linger_s or _travels(region, rules)
+
+
+def _travels(region: Region, rules: PresenceRules) -> bool:
     way = max(rules.travel_sizes * region.largest, rules.straight_ratio * region.path)
     return region.age_s >= rules.travel_s and region.travelled >= way
 

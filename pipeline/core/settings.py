@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-Positive = Annotated[float, Meta(gt=0)]
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Side = Annotated[int, Meta(ge=16, le=16384)]
 Count = Annotated[int, Meta(ge=1)]
 Outline = Annotated[Polygon, Meta(min_length=3)]
 PriorityName = Literal["alarm", "warning", "routine"]
@@ -82,13 +83,13 @@ class FramesSettings(_Section, frozen=True):
 
     slots: Annotated[int, Meta(ge=4)] = 8  # a camera
     keyframes: Annotated[int, Meta(ge=4)] = 16  # for all cameras together
-    largest: tuple[int, int] = (8192, 4320)  # address space only; memory is taken for the real size
+    largest: tuple[Side, Side] = (8192, 4320)  # address space only; memory is taken for the real size
 
 
 class MotionSettings(_Section, frozen=True):
     """When a difference counts as movement."""
 
-    sensitivity: Annotated[float, Meta(ge=0.25, le=4)] = 1.0  # higher finds fainter things
+    sensitivity: Annotated[float, Meta(gt=0, le=1)] = 0.5  # higher finds fainter things
     quiet_report_s: Positive = 0.5  # how often a quiet camera says that it is alive
 
 
@@ -184,7 +185,7 @@ class Settings(_Section, frozen=True):
 
     def digest(self) -> str:
         """Return twelve hex digits that change with any setting: which configuration made an event."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -212,16 +213,14 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        return None, [Problem(int(found[1]) if found else 1, "", f"not valid TOML: {error}")]
+        at = re.search(r"line (\d+)", str(error))
+        last = max(1, len(text.splitlines()))  # "at end of document"
+        return None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")]
     lines = _lines(text)
-    problems = [Problem(_line(lines, where), where, what) for where, what in _unknown_keys(tables, Settings, "")]
-    if problems:
-        return None, problems
-    try:
-        settings = msgspec.convert(tables, Settings)
-    except msgspec.ValidationError as error:
-        return None, [_from_validation(error, lines)]
+    found = list(_unknown_keys(tables, Settings, "")) or list(_unfit(tables, Settings, ""))
+    if found:
+        return None, [Problem(_line(lines, where), where, what) for where, what in found]
+    settings = msgspec.convert(tables, Settings)
     return settings, [Problem(_line(lines, where), where, what) for where, what in _contradictions(settings)]
 
 
@@ -249,12 +248,35 @@ def _unknown_below(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]
             yield from _unknown_below(entry, member, f"{path}.{name}")
 
 
+def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every value that its setting does not allow; key by key, as msgspec does not name members of tables."""
+    if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        hints = get_type_hints(kind, include_extras=True)
+        for key, entry in value.items():
+            yield from _unfit(entry, hints[key], f"{path}.{key}" if path else key)
+        for setting in msgspec.structs.fields(kind):
+            if setting.required and setting.name not in value:
+                yield path, f"`{path}`: missing required field `{setting.name}`"
+    elif isinstance(value, dict) and get_origin(kind) is dict:
+        for name, entry in value.items():
+            yield from _unfit(entry, get_args(kind)[1], f"{path}.{name}")
+    else:
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            text, _, inside = str(error).partition(" - at `$")
+            yield path, f"`{path}{inside.rstrip('`')}`: {text}"
+
+
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield what each key allows but all together do not."""
     try:
         ZoneInfo(settings.site.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         yield "site.timezone", f"unknown time zone `{settings.site.timezone}`: use an IANA name such as Europe/Vienna"
+    capture = settings.capture
+    if capture.reconnect_first_s > capture.reconnect_most_s:
+        yield "capture.reconnect_first_s", "the first pause is longer than capture.reconnect_most_s allows"
     yield from _hours("trigger.open_hours", settings.trigger.open_hours)
     for name, camera in settings.cameras.items():
         where = f"cameras.{name}"
@@ -262,6 +284,8 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             yield where, f"camera name `{name}`: use 1 to 48 letters, digits, dots, dashes or underscores"
         yield from _hours(f"{where}.open_hours", camera.open_hours)
         for label, zone in camera.zones.items():
+            if not label:
+                yield f"{where}.zones", "a zone needs a name"
             yield from _hours(f"{where}.zones.{label}.open_hours", zone.open_hours)
             yield from _outline(f"{where}.zones.{label}.polygon", zone.polygon)
         for label, outline in camera.masks.items():
@@ -278,25 +302,16 @@ def _outline(where: str, polygon: Polygon) -> Iterator[tuple[str, str]]:
         yield where, "points are shares of the picture, 0..1, not pixels: divide by width and height"
 
 
-def _from_validation(error: msgspec.ValidationError, lines: dict[str, int]) -> Problem:
-    """Turn msgspec's `... - at `$.cameras[...].source`` into a line of the file."""
-    text, _, where = str(error).partition(" - at `$")
-    path = where.rstrip("`").strip(".")
-    line = _line(lines, path)
-    if "[...]" in path:  # msgspec does not name the member of a table of tables: find the likeliest line
-        pattern = re.compile(re.escape(path).replace(r"\[\.\.\.\]", r"(\.[^.]+)?"))
-        line = next((number for key, number in lines.items() if pattern.fullmatch(key)), line)
-    return Problem(line, path, f"`{path}`: {text}" if path else text)
-
-
 def _lines(text: str) -> dict[str, int]:
-    """Map every key of a TOML text, with its tables, to its line."""
+    """Map every key of a TOML text, with its tables and those above them, to its line."""
     found: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line):
+        if header := re.match(r"\s*\[\[?\s*([^\[\],]+?)\s*\]\]?\s*(#.*)?$", line):  # and no row of an array
             table = header[1].replace('"', "")
-            found.setdefault(table, number)
+            names = table.split(".")
+            for depth in range(len(names), 0, -1):
+                found.setdefault(".".join(names[:depth]), number)
         elif key := re.match(r"\s*([A-Za-z0-9_.\"-]+)\s*=", line):
             name = key[1].replace('"', "")
             found.setdefault(f"{table}.{name}" if table else name, number)

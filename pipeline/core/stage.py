@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pipeline.core.frames import FramePool
@@ -49,6 +49,7 @@ class StageContext:
     keyframes: FramePool  # writable for trigger, read-only elsewhere
     clock: Clock
     camera: CameraId | None = None  # of stages that exist once a camera
+    config_hash: str = ""  # which configuration makes these events
     uris: Mapping[CameraId, str] = field(default_factory=dict)  # what events call a camera's source
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
     stdout: int = 1  # descriptor that events may be printed to

@@ -10,12 +10,11 @@ from msgspec import UNSET
 from pipeline.core import incidents
 from pipeline.core.events import Candidate, Details, EventData, Media, Motion, Scene, milliseconds
 from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
-from pipeline.core.vocabulary import Nanoseconds
 
 if TYPE_CHECKING:
     from pipeline.core.facts import Facts
     from pipeline.core.incidents import Course
-    from pipeline.core.vocabulary import EndedBy
+    from pipeline.core.vocabulary import EndedBy, Nanoseconds
 
 Ongoing = Literal["start", "update"]
 CameraState = Literal["lost", "found"]

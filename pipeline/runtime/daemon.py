@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from pipeline.core.errors import ConfigError, RunDirectoryError
+from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.vocabulary import CameraId
 from pipeline.runtime import folders, logs
@@ -33,7 +34,7 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = Path(settings.emit.folder) if settings.emit.folder else state
         emit = msgspec.structs.replace(settings.emit, folder=str(_made(folder)))
-        _serve(msgspec.structs.replace(settings, emit=emit), run, state, {})
+        _serve(msgspec.structs.replace(settings, emit=emit), run, state, settings.digest(), {})
     finally:
         run.close()
 
@@ -47,20 +48,21 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
         for recording in recordings
     }
     emit = msgspec.structs.replace(settings.emit, folder=str(_made(out)))
+    digest = settings.digest()
     settings = msgspec.structs.replace(settings, cameras=cameras, emit=emit)
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
         run = folders.RunDirectory(Path(folder))
         try:
-            _serve(settings, run, out, {recording.camera: recording.name for recording in recordings})
+            _serve(settings, run, out, digest, {recording.camera: recording.name for recording in recordings})
         finally:
             run.close()
 
 
-def _serve(settings: Settings, run: folders.RunDirectory, state: Path, uris: Mapping[CameraId, str]) -> None:
-    from stages.sources.stream import redacted
-
+def _serve(
+    settings: Settings, run: folders.RunDirectory, state: Path, digest: str, uris: Mapping[CameraId, str]
+) -> None:
     named = {name: uris.get(name) or redacted(camera.source) for name, camera in settings.cameras.items()}
-    supervisor = Supervisor(settings, Home(run.path, state, os.dup(1), named))
+    supervisor = Supervisor(settings, Home(run.path, state, os.dup(1), named, digest))
     log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder, swept=run.swept)
     try:
         supervisor.start()

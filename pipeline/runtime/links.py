@@ -47,7 +47,8 @@ class Post:
         row = topology.STAGES[topology.split(writer)[0]]
         targets = {link: topology.targets(link, writer) for link in row.writes}
         self._sockets = {
-            name: _pusher(context, run_dir, name) for name in sorted({name for names in targets.values() for name in names})
+            name: _pusher(context, run_dir, name)
+            for name in sorted({name for names in targets.values() for name in names})
         }
         self._routes = {
             kind: (f"{link}\0".encode(), [self._sockets[name] for name in names])
@@ -56,7 +57,7 @@ class Post:
         }
         self._tapped = tapped
         self._tap: zmq.Socket[bytes] | None = None
-        self._open_tap = lambda: _publisher(context, run_dir, writer)
+        self._open_tap: Callable[[], zmq.Socket[bytes]] = lambda: _publisher(context, run_dir, writer)
 
     def send(self, message: AnyMessage) -> None:
         """Send without waiting; what finds no room is counted."""

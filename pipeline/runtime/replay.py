@@ -9,7 +9,6 @@ import shutil
 import signal
 import statistics
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -31,6 +30,7 @@ from pipeline.runtime.lockstep import Lockstep, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
 
@@ -173,7 +173,7 @@ class Replay:
         def run() -> int:
             logs.configure("warning", recording=recording.name)
             row = board.row(str(index))
-            outcome = _replayed(self._for(recording, part), recording, part, began_utc_ns, row)
+            outcome = self._replayed(recording, part, began_utc_ns, row)
             (part / "outcome.json").write_bytes(msgspec.json.encode(outcome))
             return 0
 
@@ -186,6 +186,43 @@ class Replay:
             self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9
         )
         return msgspec.structs.replace(self._settings, cameras={recording.camera: camera}, emit=emit)
+
+    def _replayed(
+        self,
+        recording: Recording,
+        part: Path,
+        began_utc_ns: int | None,
+        row: np.ndarray[tuple[int], np.dtype[np.int64]],
+    ) -> Outcome:
+        """In the worker: replay one recording."""
+        frames = self._settings.frames
+        context = StageContext(
+            settings=self._for(recording, part),
+            rings={recording.camera: FramePool.create("replay", frames.slots, frames.largest)},
+            keyframes=FramePool.create("keyframes", frames.keyframes, frames.largest),
+            clock=MediaClock(),
+            camera=recording.camera,
+            config_hash=self._settings.digest(),
+            uris={recording.camera: recording.name},
+            began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
+        )
+
+        def watch(message: FrameCaptured) -> None:
+            row[Word.HANDLED] = message.frame.index + 1
+            row[Word.BEAT_NS] = message.frame.pts_ns
+
+        run = Lockstep(context, watch)
+        outcome = Outcome(name=recording.name, status="whole")
+        try:
+            run.run()
+        except (SourceError, FrameTooLargeError) as error:
+            outcome.status, outcome.reason = "unreadable", str(error).removeprefix(f"{recording.path.name}: ")
+        _fill(outcome, run, row)
+        counted = _count_types(part / "events.jsonl")
+        outcome.events = sum(counted.values())
+        outcome.incidents = counted.get("fieldwatch.incident.start.v1", 0)
+        row[Word.REPORTED] = outcome.incidents
+        return outcome
 
     def _wait(self) -> None:
         poller = select.poll()
@@ -262,45 +299,6 @@ def coverage(outcomes: list[Outcome]) -> float:
     read = sum(min(one.frames, one.declared or one.frames) for one in outcomes)
     there = sum(max(one.frames if one.status == "whole" else one.declared or one.frames, 1) for one in outcomes)
     return round(100 * read / there, 1) if there else 0.0
-
-
-def _replayed(
-    settings: Settings,
-    recording: Recording,
-    part: Path,
-    began_utc_ns: int | None,
-    row: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Outcome:
-    """Replay one recording in this process."""
-    frames = settings.frames
-    ring = FramePool.create("replay", frames.slots, frames.largest)
-    context = StageContext(
-        settings=settings,
-        rings={recording.camera: ring},
-        keyframes=FramePool.create("keyframes", frames.keyframes, frames.largest),
-        clock=MediaClock(),
-        camera=recording.camera,
-        uris={recording.camera: recording.name},
-        began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
-    )
-    events_file = part / "events.jsonl"
-
-    def watch(message: FrameCaptured) -> None:
-        row[Word.HANDLED] = message.frame.index + 1
-        row[Word.BEAT_NS] = message.frame.pts_ns
-
-    run = Lockstep(context, watch)
-    outcome = Outcome(name=recording.name, status="whole")
-    try:
-        run.run()
-    except (SourceError, FrameTooLargeError) as error:
-        outcome.status, outcome.reason = "unreadable", str(error).removeprefix(f"{recording.path.name}: ")
-    _fill(outcome, run, row)
-    counted = _count_types(events_file)
-    outcome.events = sum(counted.values())
-    outcome.incidents = counted.get("fieldwatch.incident.start.v1", 0)
-    row[Word.REPORTED] = outcome.incidents
-    return outcome
 
 
 def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:

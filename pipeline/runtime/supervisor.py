@@ -42,6 +42,7 @@ class Home(NamedTuple):
     state_dir: Path
     stdout: int  # a duplicate of standard output, for events
     uris: Mapping[CameraId, str]
+    config_hash: str
 
 
 class Child:
@@ -65,11 +66,12 @@ class Supervisor:
         self._settings = settings
         self._home = home
         frames = settings.frames
+        born = time.time_ns()  # frames that an earlier daemon's journal names are in none of our rings
         self._rings = {
-            camera: FramePool.create(f"fieldwatch-{camera}", frames.slots, frames.largest)
+            camera: FramePool.create(f"fieldwatch-{camera}", frames.slots, frames.largest, born)
             for camera in settings.cameras
         }
-        self._keyframes = FramePool.create("fieldwatch-keyframes", frames.keyframes, frames.largest)
+        self._keyframes = FramePool.create("fieldwatch-keyframes", frames.keyframes, frames.largest, born)
         names = topology.instances(list(settings.cameras))
         self.board = Board(home.run_dir / "board", names, create=True)
         runtime = settings.runtime
@@ -141,6 +143,7 @@ class Supervisor:
             keyframes=_mapped(self._keyframes, writable=stage == "trigger"),
             clock=LiveClock(lambda: self.board.go_ns, lambda: host.stopping),
             camera=next((name for name in self._rings if name == camera), None),
+            config_hash=self._home.config_hash,
             uris=self._home.uris,
             state_dir=self._home.state_dir,
             stdout=self._home.stdout,

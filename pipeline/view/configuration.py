@@ -9,13 +9,13 @@ import msgspec
 from rich.table import Table
 
 from pipeline.core import areas
-from pipeline.core.settings import CameraSettings
+from pipeline.core.redaction import redacted
 from pipeline.view.timeline import console
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.core.settings import Settings
+    from pipeline.core.settings import CameraSettings, Settings
 
 
 def show(path: Path, settings: Settings, *, as_json: bool) -> None:
@@ -31,8 +31,9 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
     screen.print(table)
     rows = settings.trigger
     screen.print(
-        f"An incident ends after {rows.gap_s:g} s without movement, or after {rows.max_s:g} s; a camera counts as lost "
-        f"after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second are looked at."
+        f"An incident ends after {rows.gap_s:g} s without movement, or after {rows.max_s:g} s; a camera counts as "
+        f"lost after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second "
+        "are looked at."
     )
     screen.print(f"{path}: valid, {len(settings.cameras)} cameras, configuration {settings.digest()}")
 
@@ -47,8 +48,6 @@ def _effect(area: areas.Area, settings: Settings) -> str:
 
 
 def _source(camera: CameraSettings) -> str:
-    from stages.sources.stream import redacted
-
     return redacted(camera.source)
 
 

@@ -102,7 +102,8 @@ def summary(report: Report, *, as_json: bool) -> None:
     frames = sum(one.frames for one in report.outcomes)
     console.print(
         f"{len(report.outcomes)} inputs, coverage {coverage(report.outcomes)} %, {frames} frames of {media:.1f} s "
-        f"in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, {media / report.elapsed_s:.1f}x real time), "
+        f"in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, "
+        f"{media / report.elapsed_s:.1f}x real time), "
         f"{sum(one.incidents for one in report.outcomes)} incidents"
     )
 

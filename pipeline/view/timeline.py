@@ -43,13 +43,19 @@ def console(*, stderr: bool = False) -> Console:
 def _read(path: Path, bad: list[int]) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            try:
-                event = msgspec.json.decode(line)
-                if not {"type", "time", "subject", "data", "source"} <= event.keys():
-                    raise msgspec.DecodeError
-                yield event
-            except (msgspec.DecodeError, AttributeError):
+            event = _event(line)
+            if event is None:
                 bad.append(number)
+            else:
+                yield event
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
+    return event if {"type", "time", "subject", "data", "source"} <= event.keys() else None
 
 
 def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:

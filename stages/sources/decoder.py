@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -75,13 +77,23 @@ class Timeline:
 class Decoder:
     """The first video stream of a container, picture by picture, in one thread."""
 
-    def __init__(self, container: InputContainer, name: str, *, live: bool, rotation: Rotation | None) -> None:
+    def __init__(
+        self,
+        container: InputContainer,
+        name: str,
+        *,
+        live: bool,
+        rotation: Rotation | None,
+        silent_after_s: float = math.inf,
+    ) -> None:
+        """`silent_after_s`: a live source that sends no packet for so long has fallen silent."""
         if not container.streams.video:
             container.close()
             raise SourceError(f"{name}: holds no video stream")
         self._container = container
         self._name = name
         self._live = live
+        self._silent_after_s = silent_after_s
         self._rotation = rotation
         self._stream: VideoStream = container.streams.video[0]
         self._stream.thread_type = "NONE"
@@ -115,16 +127,19 @@ class Decoder:
     def _decoded(self) -> Iterator[VideoFrame]:
         packets = self._container.demux(self._stream)
         while True:
+            asked = time.monotonic()
             try:
                 packet = next(packets)
             except StopIteration:
                 return
             except av.error.FFmpegError as error:
+                self._check_silence(asked)
                 self.failure = error.strerror
                 if self._live:
                     raise SourceError(f"{self._name}: {error.strerror}") from error
                 yield from self._flushed()
                 return
+            self._check_silence(asked)
             try:
                 yield from packet.decode()
             except av.error.EOFError:
@@ -132,22 +147,36 @@ class Decoder:
             except av.error.FFmpegError:  # one bad packet is not the end of the recording
                 self._refused += 1
 
+    def _check_silence(self, asked: float) -> None:
+        """Raise SourceError after a wait that ran out.
+
+        libav does not always say so: it first hands out the packet that its parser held back, as if it had just come,
+        and would then wait as long again.
+        """
+        if time.monotonic() - asked >= self._silent_after_s:
+            raise SourceError(f"{self._name}: sent nothing for {self._silent_after_s:g} s")
+
     def _flushed(self) -> Iterator[VideoFrame]:
         with contextlib.suppress(av.error.FFmpegError):
             yield from self._stream.decode(None)
 
     def _truncated(self) -> str | None:
         """The container declares both more pictures and more time than there was."""
-        declared, stream = self._stream.frames, self._stream
         if self.failure is not None:
             return f"reading failed: {self.failure}"
-        if not declared or stream.duration is None or stream.time_base is None:
-            return None
-        length_s = float(stream.duration * stream.time_base)
+        length_s = self._declared_s()
         read_s = (self._timeline.last / 1e9) + 1 / self.fps
-        if self._frames < 0.98 * declared - 1 and read_s < 0.97 * length_s:
-            return f"{read_s:.1f} of {length_s:.1f} s"
-        return None
+        declared = self._stream.frames
+        if declared and self._frames >= 0.98 * declared - 1:
+            return None
+        return f"{read_s:.1f} of {length_s:.1f} s" if length_s and read_s < 0.97 * length_s else None
+
+    def _declared_s(self) -> float | None:
+        """How long the index or the header says that it is; of other containers libav guesses it from the bit rate."""
+        stream, whole = self._stream, self._container.duration
+        if stream.frames and stream.duration is not None and stream.time_base is not None:
+            return float(stream.duration * stream.time_base)
+        return whole / av.time_base if whole and "matroska" in self._container.format.name else None
 
 
 def _nanoseconds(frame: VideoFrame) -> int | None:

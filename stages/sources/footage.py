@@ -51,6 +51,8 @@ def _opened(path: Path) -> av.container.InputContainer:
         size = path.stat().st_size
     except OSError as error:
         raise SourceError(f"{path.name}: {error.strerror}") from error
+    if path.is_dir():
+        raise SourceError(f"{path.name}: this is a folder, not a recording")
     if size == 0:
         raise SourceError(f"{path.name}: the file is empty (0 bytes)")
     try:

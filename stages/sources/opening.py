@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from pipeline.core.errors import SourceError
+from pipeline.core.redaction import redacted
 from stages.sources.footage import Footage
-from stages.sources.stream import Stream, redacted
+from stages.sources.stream import Stream
 from stages.sources.synthetic import Synthetic
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ _LIVE = ("rtsp://", "rtsps://", "http://", "https://", "v4l2:", "/dev/video")
 
 def is_live(source: str) -> bool:
     """Whether pictures come when they come, rather than when they are asked for."""
-    return source.startswith(_LIVE)
+    return source.lower().startswith(_LIVE)
 
 
 def opened(camera: CameraSettings, capture: CaptureSettings) -> Source:
     """Open a camera's source. Raises SourceError."""
-    source = camera.source
+    scheme, separator, rest = camera.source.partition("://")
+    source = f"{scheme.lower()}{separator}{rest}" if separator else camera.source
     if is_live(source):
         return Stream(source, capture, rotation=camera.rotation)
     if source.startswith("synthetic:"):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
 
 import av
 import av.error
 
 from pipeline.core.errors import SourceError
+from pipeline.core.redaction import redacted
 from stages.sources.decoder import DecodedPicture, Decoder
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ class Stream:
                 metadata_errors="replace",
             )
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: {_remedy(url, error)}") from error
-        self._decoder = Decoder(container, self.name, live=True, rotation=rotation)
+            raise SourceError(f"{self.name}: {_remedy(url, error, settings)}") from error
+        self._decoder = Decoder(
+            container, self.name, live=True, rotation=rotation, silent_after_s=settings.read_timeout_s
+        )
 
     def pictures(self) -> Iterator[DecodedPicture]:
         """Yield pictures as they arrive; ends when the other side says so."""
@@ -67,20 +69,11 @@ def options(url: str, settings: CaptureSettings) -> dict[str, str]:
     return {}
 
 
-def redacted(url: str) -> str:
-    """Return a source's name for logs and events: without user, password, query or fragment."""
-    if "://" not in url:
-        return url
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
-
-
 def _is_device(url: str) -> bool:
     return url.startswith(("v4l2:", "/dev/video"))
 
 
-def _remedy(url: str, error: Exception) -> str:
+def _remedy(url: str, error: Exception, settings: CaptureSettings) -> str:
     """Say what happened and what to do; libav repeats the address with its password, so that is cut out."""
     reason = getattr(error, "strerror", None) or str(error)
     reason = re.sub(r"\w+://\S+", "", reason).strip(" :'")
@@ -90,4 +83,6 @@ def _remedy(url: str, error: Exception) -> str:
         return "not allowed to read the device: add the user to the group `video`"
     if isinstance(error, av.error.HTTPUnauthorizedError):
         return "user name or password refused"
+    if isinstance(error, av.error.ExitError):  # our own interruption, when a time had run out
+        return f"no answer within {settings.open_timeout_s:g} s, or no picture within {settings.read_timeout_s:g} s"
     return reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -32,6 +33,21 @@ class Scene(NamedTuple):
     size: float = 0.3  # height of the walker, share of the picture
     noise: float = 2.0  # standard deviation of the luma
     seed: int = 1
+
+
+# What can be drawn: least and most of each field.
+_BOUNDS = {
+    "width": (16, 8192),
+    "height": (16, 8192),
+    "fps": (0.1, 120),
+    "seconds": (0.1, 86400),
+    "walks": (0, 10000),
+    "pause_s": (0, 3600),
+    "walk_s": (0.1, 3600),
+    "size": (0.01, 1),
+    "noise": (0, 50),
+    "seed": (0, 2**31),
+}
 
 
 class DrawnPicture:
@@ -90,15 +106,22 @@ def parse(url: str) -> Scene:
             number = float(text)
         except ValueError as error:
             raise SourceError(f"synthetic://: `{name}={text}` is no number") from error
+        if not math.isfinite(number):
+            raise SourceError(f"synthetic://: `{name}={text}` is no number")
         fields[name] = int(number) if isinstance(Scene._field_defaults[name], int) else number
-    return Scene(**fields)  # type: ignore[arg-type]  # each was made the type of its default
+    scene = Scene(**fields)  # type: ignore[arg-type]  # each was made the type of its default
+    for name, (least, most) in _BOUNDS.items():
+        if not least <= getattr(scene, name) <= most:
+            raise SourceError(f"synthetic://: `{name}` lies between {least:g} and {most:g}")
+    return scene
 
 
 def _ground(scene: Scene, generator: np.random.Generator) -> Plane:
     """Blotches of light and dark at an eighth of the size, as grass or gravel has."""
     small = generator.normal(110, 14, (scene.height // 8 + 1, scene.width // 8 + 1))
     large = np.kron(small, np.ones((8, 8)))[: scene.height, : scene.width]
-    return np.clip(large, 16, 235).astype(np.uint8)
+    ground: Plane = np.clip(large, 16, 235).astype(np.uint8)
+    return ground
 
 
 def _draw(scene: Scene, ground: Plane, generator: np.random.Generator, at_s: float) -> Plane:

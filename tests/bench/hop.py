@@ -1,7 +1,7 @@
 """One frame from hand to hand: our ring and links beside a bare ZeroMQ message, and beside the pickled frame.
 
-Two processes, 1080p, paced: the receiver sleeps before every frame, as it does beside a camera. The three ways take turns,
-round by round, so that what else runs on the machine hits all alike.
+Two processes, 1080p, paced: the receiver sleeps before every frame, as it does beside a camera. The three ways take
+turns, round by round, so that what else runs on the machine hits all alike.
 
 usage: python -m tests.bench.hop [--frames N] [--rounds N]
 """

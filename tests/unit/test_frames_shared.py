@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,15 +14,16 @@ from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.frames import FramePool
 from tests.fakes import blocks, frame, picture, values
 
+ROOT = Path(__file__).parents[2]
 READER = """
+import mmap
 import sys
-import numpy as np
 from pipeline.core.frames import FramePool
 from pipeline.core.messages import FrameRef
 pool = FramePool(int(sys.argv[1]), 4, int(sys.argv[2]), writable=False)
 with pool.reading(FrameRef("gate", int(sys.argv[3]), 0, 0, 0, 64, 48)) as planes:
     start = planes.y.ctypes.data - pool.address
-    print(int(planes.y[47, 63]), 0 <= start < 4096 + 4 * pool.slot_bytes, flush=True)
+    print(int(planes.y[47, 63]), 0 <= start < mmap.PAGESIZE + 4 * pool.slot_bytes, flush=True)
     sys.stdin.readline()
 """
 
@@ -42,7 +44,7 @@ def test_another_process_reads_in_place_and_leaves_nothing_when_it_is_killed(rin
     before = blocks(ring)
     command = [sys.executable, "-c", READER, str(ring.descriptor), str(ring.slot_bytes), str(first)]
     with subprocess.Popen(
-        command, pass_fds=[ring.descriptor], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, cwd=ROOT, pass_fds=[ring.descriptor], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as reader:
         assert reader.stdout.readline() == "99 True\n"
         reader.kill()

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from stages import journal
 from stages.journal import Closed, Delivered, Journal, Numbered, Opened
 from tests.fakes import course, memory, raised
 
+ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -81,7 +83,7 @@ def test_a_torn_line_is_gone_after_opening_so_that_the_next_entry_stands_alone(o
 
 
 def test_a_kill_loses_nothing_that_was_written(open_journal, journal_path):
-    killed = subprocess.run([sys.executable, "-c", KILLED, journal_path], check=False)
+    killed = subprocess.run([sys.executable, "-c", KILLED, journal_path], cwd=ROOT, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert open_journal().numbers == {"gate": 100}
 

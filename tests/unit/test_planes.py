@@ -4,7 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from models.planes import GREY, CropReader, Planes
+from models.planes import GREY, CropReader
+from pipeline.core.frames import Planes
 
 
 def planes_of(bgr, *, full_range=False):

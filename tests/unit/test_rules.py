@@ -69,7 +69,7 @@ def test_rules_come_in_the_order_of_the_table():
 
 def test_a_rule_once_hit_stays_hit_except_those_about_what_is_known_now():
     before = course(rules=incidents.RULES)
-    sure = incidents.recognised(before, [seen()], 0)
+    sure = incidents.recognised(before, [seen()], "person", 0)
     assert set(incidents.RULES) - set(rules(sure)) == {"motion", "class_uncertain"}
 
 

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from pipeline.core.errors import SourceError
 from pipeline.core.frames import picture_bytes
+from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.decoder import Timeline
 from stages.sources.opening import is_live, opened
-from stages.sources.stream import options, redacted
+from stages.sources.stream import options
 from stages.sources.synthetic import Synthetic
 from tests.fakes import NS, picture
 

@@ -39,9 +39,7 @@ def sure_of(number):
     return logits
 
 
-@pytest.mark.parametrize(
-    ("number", "tag"), [(FORKLIFT, "forklift"), (MINIVAN, "minibus"), (CHIMPANZEE, "ape")]
-)
+@pytest.mark.parametrize(("number", "tag"), [(FORKLIFT, "forklift"), (MINIVAN, "minibus"), (CHIMPANZEE, "ape")])
 def test_a_sure_class_gives_the_tag_of_its_kind(table, number, tag):
     assert table.tags(sure_of(number))[0].name == tag
 

@@ -73,7 +73,7 @@ def test_the_scene_abstains_where_nothing_was_recognised():
 
 
 def test_the_scene_names_the_kind_and_every_candidate():
-    made = incidents.recognised(lasting(), [seen("truck", 0.8), seen("dog", 0.3)], 0)
+    made = incidents.recognised(lasting(), [seen("truck", 0.8), seen("dog", 0.3)], "vehicle", 0)
     scene = told(made)[1].data.scene
     assert (scene.class_, scene.label, scene.likelihood) == ("vehicle", "truck", 0.8)
     assert [one.type for one in scene.candidates] == ["truck", "dog"]
