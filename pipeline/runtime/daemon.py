@@ -13,9 +13,9 @@ import structlog
 
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
-from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.vocabulary import CameraId
 from pipeline.runtime import folders, logs
+from pipeline.runtime.replay import like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = Path(settings.emit.folder) if settings.emit.folder else state
         emit = msgspec.structs.replace(settings.emit, folder=str(_made(folder)))
-        _serve(msgspec.structs.replace(settings, emit=emit), run, state, settings.digest(), {})
+        _serve(msgspec.structs.replace(settings, emit=emit), run, state, settings.digest(), {}, level)
     finally:
         run.close()
 
@@ -42,27 +42,32 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
 def replay_live(settings: Settings, recordings: list[Recording], camera: str, out: Path) -> None:
     """Send recordings through the real processes at camera speed, each as a camera of its own."""
     logs.configure("info", stage="supervisor")
-    like = settings.cameras.get(CameraId(camera)) or CameraSettings(source="")
+    row = like(settings, camera)
     cameras = {
-        recording.camera: msgspec.structs.replace(like, source=f"file://{quote(str(recording.path.resolve()))}")
+        recording.camera: msgspec.structs.replace(row, source=f"file://{quote(str(recording.path.resolve()))}")
         for recording in recordings
     }
     emit = msgspec.structs.replace(settings.emit, folder=str(_made(out)))
-    digest = settings.digest()
+    digest, named = settings.digest(), {recording.camera: recording.name for recording in recordings}
     settings = msgspec.structs.replace(settings, cameras=cameras, emit=emit)
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
         run = folders.RunDirectory(Path(folder))
         try:
-            _serve(settings, run, out, digest, {recording.camera: recording.name for recording in recordings})
+            _serve(settings, run, out, digest, named, "info")
         finally:
             run.close()
 
 
 def _serve(
-    settings: Settings, run: folders.RunDirectory, state: Path, digest: str, uris: Mapping[CameraId, str]
+    settings: Settings,
+    run: folders.RunDirectory,
+    state: Path,
+    digest: str,
+    uris: Mapping[CameraId, str],
+    level: str,
 ) -> None:
     named = {name: uris.get(name) or redacted(camera.source) for name, camera in settings.cameras.items()}
-    supervisor = Supervisor(settings, Home(run.path, state, os.dup(1), named, digest))
+    supervisor = Supervisor(settings, Home(run.path, state, os.dup(1), named, digest, level))
     log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder, swept=run.swept)
     try:
         supervisor.start()

@@ -114,17 +114,23 @@ def find(paths: Iterable[Path]) -> list[Recording]:
     return found
 
 
+def like(settings: Settings, camera: str) -> CameraSettings:
+    """Return the camera whose zones and rules hold for recordings; without a name, one without any. Raises ConfigError."""
+    if not camera:
+        return CameraSettings(source="")
+    if camera not in settings.cameras:
+        known = ", ".join(settings.cameras) or "it has none"
+        raise ConfigError(f"no camera `{camera}` in the configuration: {known}")
+    return settings.cameras[CameraId(camera)]
+
+
 class Replay:
     """Runs recordings through the stages, and joins what they say in the order of the inputs."""
 
     def __init__(self, settings: Settings, recordings: list[Recording], out: Path, jobs: int, camera: str) -> None:
         """`camera`: whose settings (zones, hours) hold for all recordings; empty for none. Raises ConfigError."""
-        if camera and camera not in settings.cameras:
-            raise ConfigError(
-                f"no camera `{camera}` in the configuration: {', '.join(settings.cameras) or 'it has none'}"
-            )
         self._settings = settings
-        self._like = settings.cameras.get(CameraId(camera)) or CameraSettings(source="")
+        self._like = like(settings, camera)
         self._recordings = recordings
         self._out = out
         self._jobs = max(1, jobs)

@@ -43,6 +43,7 @@ class Home(NamedTuple):
     stdout: int  # a duplicate of standard output, for events
     uris: Mapping[CameraId, str]
     config_hash: str
+    log_level: str = "info"
 
 
 class Child:
@@ -124,7 +125,7 @@ class Supervisor:
 
     def _run(self, name: str) -> int:
         """In the child: host the stage."""
-        logs.configure(stage=name)
+        logs.configure(self._home.log_level, stage=name)
         try:
             host = Host(name, self._home.run_dir, self.board, self._settings.runtime.stop_s * 0.8)
             return host.run(self._make)

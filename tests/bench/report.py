@@ -29,9 +29,8 @@ def last_line(keys: dict[str, object], command: str) -> None:
         (line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine()
     )
     print(f"\n{command}")
-    print(
-        f"  {model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
-    )
+    cpus = len(os.sched_getaffinity(0))
+    print(f"  {model}, {cpus} CPUs, Linux {platform.release()}, Python {platform.python_version()}")
     print("  " + ", ".join(f"{name} {version}" for name, version in versions.items()))
     sys.stdout.flush()
     print(json.dumps(keys), flush=True)

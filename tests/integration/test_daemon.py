@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from pipeline.runtime.board import Word
+from tests.daemons import STAGES, Daemon, alive, eventually, free_port
+
+PATIENCE = (
+    "from pipeline import topology; topology.STAGES['{0}'] = topology.STAGES['{0}']._replace(stalled_after_s={1})"
+)
+
+
+@pytest.fixture
+def new_daemon(tmp_path):
+    """Make daemons that leave nothing behind."""
+    made = []
+
+    def new(*arguments, **more):
+        made.append(Daemon(tmp_path, *arguments, **more))
+        return made[-1]
+
+    yield new
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A file system of 64 kB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"mounting is not allowed here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def assert_each_ended_once(daemon):
+    started, ended = daemon.starts_and_ends()
+    assert started
+    assert set(started.values()) == {1}
+    assert ended == started
+
+
+def test_every_stage_that_is_killed_is_replaced_and_every_incident_ends_once(new_daemon):
+    daemon = new_daemon().start()
+    for number, stage in enumerate(STAGES):
+        daemon.await_incident()
+        daemon.kill(stage)
+        event = daemon.await_event("system.stage_restarted", 8, after=number)
+        assert event["data"]["details"] == {"stage": stage, "restarts": 1, "reason": "signal 9"}
+        eventually(lambda stage=stage: daemon.board(stage, Word.HANDLED), 8, f"{stage} works again")
+    daemon.await_incident()
+    assert daemon.stop()[0] == 0
+    assert_each_ended_once(daemon)
+    ids = [event["id"] for event in daemon.events()]
+    assert len(ids) == len(set(ids))
+
+
+def test_an_incident_that_trigger_died_in_is_ended_by_its_successor(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    daemon.kill("trigger")
+    end = daemon.await_event("incident.end", 5)
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "crash_recovery")
+
+
+def test_after_kill_9_of_the_supervisor_nothing_runs_and_the_next_start_clears_up(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    children = daemon.children()
+    assert len(children) == len(STAGES)
+    daemon.stop(signal.SIGKILL)
+    eventually(lambda: not alive(children), 3, "no stage outlives its supervisor")
+    assert {path.name for path in daemon.run_dir.iterdir()} > {"lock", "board"}
+    daemon.start()
+    swept = [line["swept"] for line in map(json.loads, daemon.log().splitlines()) if line["event"] == "starting"]
+    assert swept[0] == 0
+    assert swept[1] > len(STAGES) - 1
+    end = daemon.await_event("incident.end", 5)
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "crash_recovery")
+    assert daemon.stop()[0] == 0
+    assert not list(daemon.run_dir.iterdir())
+    assert_each_ended_once(daemon)
+
+
+def test_a_second_daemon_in_the_same_folder_is_refused_and_says_who_holds_it(new_daemon):
+    daemon = new_daemon("synthetic://?width=64&height=48&seconds=600&walks=0").start()
+    second = daemon.command("run", daemon.config, *daemon.folders())
+    assert second.returncode == 2
+    assert f"held by another daemon (pid {daemon.process.pid})" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert alive(daemon.children()) == set(daemon.children())
+    assert daemon.stop()[0] == 0
+
+
+def test_sigterm_ends_an_incident_and_then_every_process(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    children = daemon.children()
+    status, seconds = daemon.stop()
+    assert status == 0
+    assert seconds < 6
+    end = daemon.events("incident.end")[-1]
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
+    assert not alive(children)
+    assert not list(daemon.run_dir.iterdir())
+    assert_each_ended_once(daemon)
+    assert "stage_killed" not in daemon.log()
+
+
+def test_sigterm_to_all_processes_at_once_as_a_service_manager_sends_it_ends_an_incident_too(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    os.killpg(daemon.process.pid, signal.SIGTERM)
+    assert daemon.process.wait(10) == 0
+    end = daemon.events("incident.end")[-1]
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
+    assert "stage_killed" not in daemon.log()
+
+
+def test_a_stage_that_stands_still_is_replaced(new_daemon):
+    daemon = new_daemon().start(PATIENCE.format("motion", 1.0))
+    stopped = daemon.board("motion@gate", Word.PID)
+    daemon.kill("motion@gate", signal.SIGSTOP)
+    event = daemon.await_event("system.stage_restarted", 5)
+    assert event["data"]["details"] == {"stage": "motion@gate", "restarts": 1, "reason": "signal 9"}
+    assert not alive([stopped])
+    eventually(lambda: daemon.board("motion@gate", Word.HANDLED), 5, "motion works again")
+
+
+def test_a_capture_that_waits_for_its_camera_does_not_stand_still(new_daemon):
+    pauses = "[capture]\nreconnect_first_s = 2.0\nreconnect_most_s = 2.0\n"
+    daemon = new_daemon(f"rtsp://127.0.0.1:{free_port()}/test", pauses).start(PATIENCE.format("capture", 1.0))
+    eventually(lambda: daemon.board("capture@gate", Word.HANDLED) >= 2, 6, "a second attempt in the same life")
+    assert daemon.board("capture@gate", Word.RESTARTS) == 0
+
+
+def test_tap_shows_what_passes_on_a_link(new_daemon):
+    daemon = new_daemon().start()
+    tap = daemon.command("tap", "frames", "--run-dir", daemon.run_dir, "--count", "3", "--timeout", "5")
+    assert tap.returncode == 0, tap.stderr
+    messages = [json.loads(line) for line in tap.stdout.splitlines()]
+    assert [message["type"] for message in messages] == ["FrameCaptured"] * 3
+    sequences = [message["frame"][1] for message in messages]
+    assert sequences == list(range(sequences[0], sequences[0] + 3))
+
+
+def test_status_tells_of_every_process_and_of_a_daemon_that_is_not_there(new_daemon):
+    daemon = new_daemon().start()
+    status = daemon.command("status", "--json", "--run-dir", daemon.run_dir)
+    assert status.returncode == 0, status.stderr
+    rows = json.loads(status.stdout)
+    assert [row["process"] for row in rows] == list(STAGES)
+    assert {row["state"] for row in rows} == {"running"}
+    assert {row["pid"] for row in rows} == set(daemon.children())
+    assert daemon.stop()[0] == 0
+    gone = daemon.command("status", "--run-dir", daemon.run_dir)
+    assert gone.returncode == 2
+    assert "no daemon runs here" in gone.stderr
+
+
+def test_events_that_a_full_disk_did_not_take_are_delivered_when_it_does(new_daemon, full_disk):
+    daemon = new_daemon(more="evidence = false\n", events=full_disk).start()
+    ballast = full_disk / "ballast"
+    space = os.statvfs(full_disk)
+    ballast.write_bytes(bytes(space.f_bavail * space.f_frsize))
+    known = len(daemon.events())
+    began = eventually(lambda: daemon.board("emit", Word.HANDLED), 5, "emit works")
+    daemon.kill("describe")  # an event that is certain to come
+    eventually(lambda: daemon.board("trigger", Word.HANDLED) > began + 40, 10, "time goes by")
+    ballast.unlink()
+    daemon.await_event("sink.recovered", 8)
+    assert daemon.stop()[0] == 0
+    degraded = daemon.events("sink.degraded")
+    assert len(degraded) == 1
+    assert "No space left" in degraded[0]["data"]["details"]["reason"]
+    assert len(daemon.events()) > known + 2
+    assert_each_ended_once(daemon)
