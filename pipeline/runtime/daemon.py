@@ -13,14 +13,12 @@ import structlog
 
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
-from pipeline.core.vocabulary import CameraId
 from pipeline.runtime import folders, logs
 from pipeline.runtime.replay import like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording
 
 log = structlog.get_logger()
@@ -29,12 +27,13 @@ log = structlog.get_logger()
 def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> None:
     """Watch the cameras until told to stop. Raises PipelineError."""
     logs.configure(level, stage="supervisor")
+    uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = Path(settings.emit.folder) if settings.emit.folder else state
-        emit = msgspec.structs.replace(settings.emit, folder=str(_made(folder)))
-        _serve(msgspec.structs.replace(settings, emit=emit), run, state, settings.digest(), {}, level)
+        home = Home(run.path, state, os.dup(1), uris, settings.digest(), level)
+        _serve(_writing_to(folder, settings), home)
     finally:
         run.close()
 
@@ -47,34 +46,29 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
         recording.camera: msgspec.structs.replace(row, source=f"file://{quote(str(recording.path.resolve()))}")
         for recording in recordings
     }
-    emit = msgspec.structs.replace(settings.emit, folder=str(_made(out)))
-    digest, named = settings.digest(), {recording.camera: recording.name for recording in recordings}
-    settings = msgspec.structs.replace(settings, cameras=cameras, emit=emit)
+    uris = {recording.camera: recording.name for recording in recordings}
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
         run = folders.RunDirectory(Path(folder))
         try:
-            _serve(settings, run, out, digest, named, "info")
+            home = Home(run.path, _made(out), os.dup(1), uris, settings.digest())
+            _serve(_writing_to(out, msgspec.structs.replace(settings, cameras=cameras)), home)
         finally:
             run.close()
 
 
-def _serve(
-    settings: Settings,
-    run: folders.RunDirectory,
-    state: Path,
-    digest: str,
-    uris: Mapping[CameraId, str],
-    level: str,
-) -> None:
-    named = {name: uris.get(name) or redacted(camera.source) for name, camera in settings.cameras.items()}
-    supervisor = Supervisor(settings, Home(run.path, state, os.dup(1), named, digest, level))
-    log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder, swept=run.swept)
+def _serve(settings: Settings, home: Home) -> None:
+    supervisor = Supervisor(settings, home)
+    log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder)
     try:
         supervisor.start()
         supervisor.watch()
     finally:
         supervisor.stop()
         log.info("stopped")
+
+
+def _writing_to(folder: Path, settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, emit=msgspec.structs.replace(settings.emit, folder=str(_made(folder))))
 
 
 def _made(folder: Path) -> Path:

@@ -115,7 +115,7 @@ def find(paths: Iterable[Path]) -> list[Recording]:
 
 
 def like(settings: Settings, camera: str) -> CameraSettings:
-    """Return the camera whose zones and rules hold for recordings; without a name, one without any. Raises ConfigError."""
+    """Return the camera whose zones and rules hold for recordings; none for no name. Raises ConfigError."""
     if not camera:
         return CameraSettings(source="")
     if camera not in settings.cameras:

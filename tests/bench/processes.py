@@ -23,6 +23,7 @@ from pathlib import Path
 from pipeline import topology
 from pipeline.runtime.board import Board, State, Word
 from tests.bench.report import cpu_of, last_line, table
+from tools.make_footage import make
 
 SPAWNED = """
 import os, sys, time
@@ -35,7 +36,8 @@ import msgspec, structlog, zmq
 settings = Settings(cameras={"gate": CameraSettings(source="synthetic://")})
 settings = msgspec.structs.replace(settings, emit=msgspec.structs.replace(settings.emit, folder=sys.argv[2]))
 ring = FramePool.create("ring", 8, (1920, 1080))
-context = StageContext(settings=settings, rings={"gate": ring}, keyframes=ring, clock=LiveClock(lambda: 0), camera="gate")
+clock = LiveClock(lambda: 0)
+context = StageContext(settings=settings, rings={"gate": ring}, keyframes=ring, clock=clock, camera="gate")
 context_zmq = zmq.Context()
 socket = context_zmq.socket(zmq.PULL)
 socket.bind(f"ipc://{sys.argv[2]}/{sys.argv[1]}.in")
@@ -157,8 +159,6 @@ def decoding(clip: Path, seconds: float) -> float:
 
 
 def _clip(seconds: float) -> Path:
-    from tools.make_footage import make
-
     path = (
         Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         / "fieldwatch-bench"

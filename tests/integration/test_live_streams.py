@@ -24,7 +24,7 @@ from stages.capture import Capture
 from tests.daemons import Daemon, alive, eventually, free_port
 from tests.fakes import NS, context
 
-SERVER = [*"/usr/bin/python3".split(), str(Path(__file__).parents[1] / "servers" / "rtsp.py")]
+SERVER = [*["/usr/bin/python3"], str(Path(__file__).parents[1] / "servers" / "rtsp.py")]
 OPEN_S, READ_S = 2.0, 1.5
 SLACK_S = 1.0  # of a machine with other things to do
 CAPTURE = {
