@@ -44,6 +44,7 @@ class _Seen(NamedTuple):
     boxes: tuple[Box, ...]
     area_ratio: float
     found: tuple[m.Detection, ...]
+    cycles: tuple[m.Detection, ...]  # those of them that are ridden
     presence: Presence
 
 
@@ -159,11 +160,13 @@ class Trigger(Stage):
             boxes = tuple(one.box for one in found or ()) if course else ()
         blurred = tuple(box for box in message.blurred if box in boxes)
         ratio = message.area_ratio if boxes else 0.0
-        sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, found, blurred)
+        cycles = incidents.ridden(found or ())
+        telling_apart = None if found is None else tuple(one for one in found if one not in cycles)
+        sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, telling_apart, blurred)
         height = frame.height if frame.rotation in (0, 180) else frame.width
         presence, change = step(self._presence.get(key, Presence()), sight, self._rules.for_height(height))
         self._presence[key] = presence
-        seen = _Seen(frame, boxes, ratio, found or (), presence)
+        seen = _Seen(frame, boxes, ratio, found or (), cycles, presence)
         if change == "start":
             yield from self._start(key, place, seen)
         elif course is not None and change == "stop":
@@ -216,7 +219,9 @@ class Trigger(Stage):
         """Add a sight: what moves, and of what was recognised that which moves."""
         course = incidents.seen(course, seen.frame, seen.boxes, seen.area_ratio)
         found = [one for one in seen.found if incidents.moving(one, seen.boxes)]
-        label = seen.presence.label(self._rules)
+        ridden = tuple(sorted({*course.ridden, *(one.label for one in seen.cycles)}))
+        course = msgspec.structs.replace(course, ridden=ridden)
+        label = seen.presence.label(self._rules, course.group)
         return incidents.recognised(course, found, _GROUPS.get(label or ""), seen.frame.pts_ns)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:

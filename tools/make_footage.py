@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -24,12 +23,12 @@ ROOT = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))  # as a script it runs where nothing is installed, too
 
-from pipeline.core.errors import SourceError
-from pipeline.core.frames import Planes
-from stages.sources.synthetic import Scene, Synthetic
+from pipeline.core.errors import SourceError  # noqa: E402  # as above
+from pipeline.core.frames import Planes  # noqa: E402
+from stages.sources.synthetic import Scene, Synthetic  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from stages.sources.synthetic import DrawnPicture
 
@@ -84,7 +83,7 @@ def make(
     part = target.with_name(f".part-{target.name}")
     total = round(drawing.scene.seconds * drawing.scene.fps)
     try:
-        _write(part, drawing, name, bitrate, rotation, lambda done: told(done, total))
+        _write(part, drawing, lambda done: told(done, total), codec=name, bitrate=bitrate, rotation=rotation)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -92,7 +91,7 @@ def make(
 
 
 def _write(
-    path: Path, drawing: Synthetic, codec: str, bitrate: int, rotation: int, told: Callable[[int], None]
+    path: Path, drawing: Synthetic, told: Callable[[int], None], *, codec: str, bitrate: int, rotation: int
 ) -> None:
     scene = drawing.scene
     rate = Fraction(scene.fps).limit_denominator(1001)
@@ -104,9 +103,9 @@ def _write(
         stream.codec_context.time_base = 1 / rate
         if rotation:
             stream.set_display_rotation(-rotation)  # libav counts against the clock
-        for frame in _frames(drawing.pictures(), scene, 1 / rate):
+        for done, frame in enumerate(_frames(drawing.pictures(), scene, 1 / rate), 1):
             container.mux(stream.encode(frame))
-            told(frame.pts + 1)
+            told(done)
         container.mux(stream.encode(None))
 
 
@@ -121,7 +120,8 @@ def _options(codec: str, fps: float, bitrate: int) -> dict[str, str]:
 def _frames(pictures: Iterable[DrawnPicture], scene: Scene, time_base: Fraction) -> Iterator[av.VideoFrame]:
     for picture in pictures:
         frame = av.VideoFrame(scene.width, scene.height, "yuv420p")
-        picture.copy_to(Planes(*(_view(plane) for plane in frame.planes)))
+        y, u, v = (_view(plane) for plane in frame.planes)
+        picture.copy_to(Planes(y, u, v))
         frame.pts, frame.time_base = picture.index, time_base
         yield frame
 

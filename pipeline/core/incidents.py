@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.core.areas import Area
     from pipeline.core.settings import PriorityName, PrioritySettings
 
+_RIDDEN = ("bicycle", "motorcycle")
 UNCERTAIN = 0.5  # below this likelihood the class is called uncertain
 _STOPPED_S = 10  # a vehicle that stands as long has stopped
 _HOUR_NS = 3_600_000_000_000
@@ -59,6 +60,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     visits: int = 1
     rules: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    ridden: tuple[str, ...] = ()  # what people came on
     keyframes: tuple[Keyframe, ...] = ()  # told of, oldest first
     best: FrameRef | None = None  # in the keyframe pool: the best view so far
     best_box: Box = (0.0, 0.0, 1.0, 1.0)  # of the thing in it
@@ -164,7 +166,7 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
         weekday=_WEEKDAYS[moment.weekday()],
         light=course.light,
         object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.most),
-        tags=course.tags,
+        tags=(*course.ridden, *(tag for tag in course.tags if tag not in course.ridden)),
         track=TrackFact(
             dwell_s=round(dwell_s(course)),
             direction=track.direction(path) if path and moving else "none",
@@ -172,6 +174,20 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
             visits_last_hour=course.visits,
         ),
         rules_hit=course.rules,
+    )
+
+
+def ridden(detections: Iterable[Detection]) -> tuple[Detection, ...]:
+    """Return the bicycles and motorcycles that a person sits on: what happens is about the person, not about a vehicle.
+
+    A fifth of the cycle lies in the person's box when it is ridden or pushed; beside a parked one people hide less.
+    """
+    found = tuple(detections)
+    people = [one for one in found if one.group == "person"]
+    return tuple(
+        one
+        for one in found
+        if one.label in _RIDDEN and any(shared(one.box, rider.box) >= 0.2 * area(one.box) for rider in people)  # noqa: PLR2004  # see above
     )
 
 

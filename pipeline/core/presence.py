@@ -99,7 +99,8 @@ class PresenceRules(NamedTuple):
         run_up_s: How far the start may be put back; what moved before then was not this.
         quiet_gap_s: An incident ends after so long without evidence.
         label_likelihood: Least sum of likelihoods that gives an incident its name.
-        label_lead_ratio: Least ratio to the sum of the second best.
+        label_lead_ratio: Least ratio to the sum of the second best, unless the evidence is as strong as the next.
+        label_sure: Sum of likelihoods that names an incident in which there is more than one kind of thing.
     """
 
     likelihood: float = 0.35
@@ -129,6 +130,7 @@ class PresenceRules(NamedTuple):
     quiet_gap_s: float = 3.0
     label_likelihood: float = 0.5
     label_lead_ratio: float = 1.3
+    label_sure: float = 2.0
 
     def for_height(self, pixels: int) -> PresenceRules:
         """The same rules for pictures so many pixels high: in a thumbnail nobody recognises a large share."""
@@ -198,10 +200,15 @@ class Presence(NamedTuple):
     sums: tuple[float, ...] = (0.0,) * len(LABELS)
     regions: tuple[Region, ...] = ()
 
-    def label(self, rules: PresenceRules) -> str | None:
-        """Name of the incident, also just after its end; None where the evidence is weak or divided."""
+    def label(self, rules: PresenceRules, named: str | None = None) -> str | None:
+        """Name of the incident, also just after its end; None where the evidence is weak, or little and divided.
+
+        An incident that was `named` keeps its name until another leads clearly, so that it is not renamed to and fro.
+        """
         (best, name), (second, _), *_ = sorted(zip(self.sums, LABELS, strict=True), reverse=True)
-        clear = best >= rules.label_likelihood and best >= rules.label_lead_ratio * second
+        clear = best >= rules.label_likelihood and (best >= rules.label_lead_ratio * second or best >= rules.label_sure)
+        if named in LABELS and best < rules.label_lead_ratio * self.sums[LABELS.index(named)]:
+            return named
         return name if clear else None
 
 

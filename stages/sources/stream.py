@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import av
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from stages.sources.picture import Report
 
 _MICROSECONDS = 1_000_000
+# What libav says when a time has run out: that it was interrupted, and of RTSP that the missing answer is invalid.
+_RAN_OUT = (av.error.ExitError, av.error.TimeoutError, av.error.InvalidDataError)
 
 
 class Stream:
@@ -29,6 +32,7 @@ class Stream:
 
     def __init__(self, url: str, settings: CaptureSettings, *, rotation: Rotation | None = None) -> None:
         self.name = redacted(url)
+        asked = time.monotonic()
         try:
             container = av.open(
                 url.removeprefix("v4l2:"),
@@ -38,7 +42,7 @@ class Stream:
                 metadata_errors="replace",
             )
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: {_remedy(url, error, settings)}") from error
+            raise SourceError(f"{self.name}: {_remedy(url, error, time.monotonic() - asked, settings)}") from error
         self._decoder = Decoder(
             container, self.name, live=True, rotation=rotation, silent_after_s=settings.read_timeout_s
         )
@@ -73,7 +77,7 @@ def _is_device(url: str) -> bool:
     return url.startswith(("v4l2:", "/dev/video"))
 
 
-def _remedy(url: str, error: Exception, settings: CaptureSettings) -> str:
+def _remedy(url: str, error: Exception, waited_s: float, settings: CaptureSettings) -> str:
     """Say what happened and what to do; libav repeats the address with its password, so that is cut out."""
     reason = getattr(error, "strerror", None) or str(error)
     reason = re.sub(r"\w+://\S+", "", reason).strip(" :'")
@@ -83,6 +87,7 @@ def _remedy(url: str, error: Exception, settings: CaptureSettings) -> str:
         return "not allowed to read the device: add the user to the group `video`"
     if isinstance(error, av.error.HTTPUnauthorizedError):
         return "user name or password refused"
-    if isinstance(error, av.error.ExitError):  # our own interruption, when a time had run out
-        return f"no answer within {settings.open_timeout_s:g} s, or no picture within {settings.read_timeout_s:g} s"
+    patience_s = min(settings.open_timeout_s, settings.read_timeout_s)
+    if isinstance(error, _RAN_OUT) and waited_s >= patience_s:
+        return f"no answer or no picture within {patience_s:g} s"
     return reason

@@ -344,3 +344,16 @@ def test_it_remembers_little_however_long_it_runs():
     for count in range(3000):
         camera.see(*[square((0.37 * count + 0.1 * k) % 0.9, (0.61 * count) % 0.9, 0.02) for k in range(8)])
     assert len(camera.state.regions) < 100
+
+
+def test_strong_evidence_of_two_kinds_is_named_after_the_stronger():
+    assert Presence(sums=(3.0, 2.6, 0.0)).label(RULES) == "person"
+
+
+def test_little_evidence_of_two_kinds_is_not_named():
+    assert Presence(sums=(0.9, 0.8, 0.0)).label(RULES) is None
+
+
+def test_an_incident_keeps_its_name_until_another_leads_clearly():
+    assert Presence(sums=(3.0, 2.6, 0.0)).label(RULES, "vehicle") == "vehicle"
+    assert Presence(sums=(3.6, 2.6, 0.0)).label(RULES, "vehicle") == "person"
