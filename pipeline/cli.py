@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording, Report
 
-WHOLE, FAILED, USAGE, DAMAGED = 0, 1, 2, 3
+WHOLE, FAILED, USAGE, DAMAGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 _EXITS = """
 Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configuration; 3 some inputs were damaged,
@@ -34,9 +34,13 @@ class _Command(click.Group):
             return super().invoke(ctx)
         except PipelineError as error:
             _fail(str(error), USAGE)
+        except KeyboardInterrupt:
+            _fail("interrupted", INTERRUPTED)
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(WHOLE)
+        except OSError as error:  # a folder that is not ours, a disk that is full
+            _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
 
 
 @click.group(cls=_Command, epilog=_EXITS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -80,9 +80,7 @@ class Capture(Stage):
         pause = Backoff(settings.reconnect_first_s, settings.reconnect_most_s)
         while True:
             try:
-                source = self._opened()
-                yield self._changed("found", "opened")
-                yield from self._arriving(source, pause)
+                yield from self._arriving(self._opened(), pause)
                 reason = "the stream ended"
             except (SourceError, FrameTooLargeError) as error:
                 reason = str(error)
@@ -90,14 +88,23 @@ class Capture(Stage):
             self.context.clock.sleep(pause.next_s())
 
     def _arriving(self, source: Source, pause: Backoff) -> Outputs:
-        """Stamp pictures on arrival: cameras send none or wrong times at first, and a burst of old pictures."""
+        """Stamp pictures on arrival: cameras send none or wrong times at first, and a burst of old pictures.
+
+        A camera is found when a picture of it is kept: many that are broken still open, at every attempt.
+        """
         pace = Pace(self.context.settings.capture.frames_per_s)
+        found = False
         try:
             for picture in source.pictures():
                 now, utc = self.context.clock.now()
+                if not pace.due(now):
+                    continue
+                kept = self._kept(picture, now, utc)
                 pause.reset()
-                if pace.due(now):
-                    yield self._kept(picture, now, utc)
+                if not found:
+                    yield self._changed("found", "opened")
+                    found = True
+                yield kept
         finally:
             source.close()
 

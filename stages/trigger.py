@@ -74,6 +74,7 @@ class Trigger(Stage):
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
         self._gone: dict[CameraId, str] = {}  # lost or ended, and which
+        self._drops: dict[str, int] = {}
         self._disk_failing = False
 
     def warm_up(self) -> None:
@@ -83,7 +84,12 @@ class Trigger(Stage):
 
     def begin(self) -> Outputs:
         """Send what nobody acknowledged, and end what was cut short."""
-        now = self.context.clock.now()[0]
+        now, utc = self.context.clock.now()
+        if not self.context.clock.media:
+            self._alive = dict.fromkeys(self._areas, now)  # a camera that never comes is missed like any other
+        if not self.context.clock.media and not self.context.lives:
+            details: Details = {"cameras": len(self._areas), "config_hash": self.context.config_hash}
+            yield from self._device("system.started", m.Priority.ROUTINE, details, now, utc)
         for event in list(self._journal.outbox.values()):
             self._sent[event.key] = now
             yield event
@@ -114,6 +120,9 @@ class Trigger(Stage):
 
     def finish(self) -> Outputs:
         """End what is open: no more pictures will come."""
+        if not self.context.clock.media:
+            now, utc = self.context.clock.now()
+            yield from self._device("system.stopping", m.Priority.ROUTINE, {}, now, utc)
         for place, course in list(self._open.items()):
             yield from self._over(place, course, "eof" if self._over_by_itself(place[0]) else "shutdown")
 
@@ -339,6 +348,8 @@ class Trigger(Stage):
 
     def _raise(self, event: m.EventRaised, *entries: Opened | Closed | Numbered) -> Outputs:
         """Journal first, then speak."""
+        if self._drops:
+            event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, drops=self._drops))
         self._journal.write(Raised(event), *entries, durable=event.data.operation in ("start", "end"))
         self._sent[event.key] = self.context.clock.now()[0]
         yield event
@@ -396,6 +407,7 @@ class Trigger(Stage):
     def _ticked(self, message: m.Ticked) -> Outputs:
         """Time goes by: what waits too long is not waited for, and silence is noticed."""
         now = message.pts_ns
+        self._drops = message.drops
         for ending in [one for one in self._ending.values() if one.until_ns < now]:
             facts = self._facts(ending.course)
             yield from self._close(ending, templates.describe(facts, "no_answer", status="timeout"))

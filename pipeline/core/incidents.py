@@ -187,7 +187,8 @@ def ridden(detections: Iterable[Detection]) -> tuple[Detection, ...]:
     return tuple(
         one
         for one in found
-        if one.label in _RIDDEN and any(shared(one.box, rider.box) >= 0.2 * area(one.box) for rider in people)  # noqa: PLR2004  # see above
+        if one.label in _RIDDEN
+        and any(shared(one.box, rider.box) >= 0.2 * area(one.box) for rider in people)  # see above
     )
 
 

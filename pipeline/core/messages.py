@@ -177,6 +177,7 @@ class Ticked(Message, frozen=True, tag=True, kw_only=True):
 
     pts_ns: Nanoseconds
     utc_ns: Nanoseconds
+    drops: dict[str, int] = {}  # per stage: messages given up and frames overwritten since the daemon began
 
 
 AnyMessage: TypeAlias = (

