@@ -52,13 +52,14 @@ def free_port():
 class Daemon:
     """`pipeline run` with one camera, `gate`."""
 
-    def __init__(self, folder, source=WALKER, more="", *, events=None):
+    def __init__(self, folder, source=WALKER, more="", *, events=None, stdout=subprocess.DEVNULL):
         self.state = folder / "state"
         self.events_file = (events or self.state) / "events.jsonl"
         self.run_dir = Path(tempfile.mkdtemp(prefix="fieldwatch-test-"))  # short: a socket's path has 107 bytes
         self.config = folder / "pipeline.toml"
         self.log_file = folder / "log"
         self.processes = []
+        self.stdout = stdout
         emit = f'[emit]\nfolder = "{events}"\n' if events else ""
         self.config.write_text(f'[cameras.gate]\nsource = "{source}"\n{_QUICK}{emit}{more}', encoding="utf-8")
 
@@ -72,7 +73,7 @@ class Daemon:
                     [sys.executable, *main, "run", self.config, *self.folders()],
                     cwd=ROOT,
                     stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
+                    stdout=self.stdout,
                     stderr=log,
                     start_new_session=True,
                 )

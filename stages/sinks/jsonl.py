@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,9 +71,15 @@ class JsonLines:
             raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
 
     def rotate(self, sequences: dict[str, int]) -> None:
-        """Put a full file away under the time of its first line, and keep the newest few."""
+        """Put a full file away under the id of its first line, and keep the newest few; a disk that refuses is
+        asked again with the next event.
+        """
         if self._file < 0 or os.fstat(self._file).st_size < self._settings.rotate_mb * 1e6:
             return
+        with contextlib.suppress(OSError):
+            self._put_away(sequences)
+
+    def _put_away(self, sequences: dict[str, int]) -> None:
         self._sidecar().write_bytes(msgspec.json.encode(sequences))
         with self._path.open("rb") as file:
             first = msgspec.json.decode(file.readline(), type=_Head).id

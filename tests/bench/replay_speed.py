@@ -1,10 +1,10 @@
 """What replaying a recording costs: beside decoding alone, beside DVR-Scan, and on two cores beside one.
 
-CPU is user + system of all processes involved. Motion is measured as a replay runs it (decode every picture, copy into the
-ring and compare as many a second as are looked at by default), in one process, beside one that decodes the same file with
-the same decoder and does nothing. The footage has a camera's bit rate and noise, and somebody walks through it for a fifth
-of the time. DVR-Scan runs as it comes, with nothing written. All ways take turns, round by round, so that what else runs
-on the machine hits all alike.
+CPU is user + system of all processes involved. Motion is measured as a replay runs it (decode every picture, copy
+into the ring and compare as many a second as are looked at by default), in one process, beside one that decodes the
+same file with the same decoder and does nothing. The footage has a camera's bit rate and noise, and somebody walks
+through it for a fifth of the time. DVR-Scan runs as it comes, with nothing written. All ways take turns, round by
+round, so that what else runs on the machine hits all alike.
 
 Clips are drawn once and kept in the cache folder, as is DVR-Scan in an environment of its own.
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -185,3 +186,24 @@ def test_events_that_a_full_disk_did_not_take_are_delivered_when_it_does(new_dae
     assert "No space left" in degraded[0]["data"]["details"]["reason"]
     assert len(daemon.events()) > known + 2
     assert_each_ended_once(daemon)
+
+
+def test_who_does_not_read_standard_output_keeps_no_event_from_the_file(new_daemon):
+    reader, writer = os.pipe()
+    try:
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        daemon = new_daemon(more='[emit]\nsinks = ["stdout", "jsonl"]\nevidence = false\n', stdout=writer).start()
+        daemon.await_event("incident.end", 14, after=1)
+        assert daemon.stop()[0] == 0
+        assert_each_ended_once(daemon)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_a_daemon_that_was_killed_is_not_taken_for_one_that_runs(new_daemon):
+    daemon = new_daemon().start()
+    daemon.stop(signal.SIGKILL)
+    status = daemon.command("status", "--run-dir", daemon.run_dir)
+    assert status.returncode == 2
+    assert "no daemon runs here" in status.stderr

@@ -30,7 +30,6 @@ _LAUNCH = (
 
 class Camera:
     """What all clients see: one pipeline, shared."""
-
     def __init__(self, size, fps):
         self._fps = fps
         self._size = size
@@ -94,16 +93,14 @@ def read_commands(camera, loop):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", default="0")
-    parser.add_argument("--size", default="320x240")
-    parser.add_argument("--fps", default="15")
-    parser.add_argument("--login")
+    for name, default in (("--port", "0"), ("--size", "320x240"), ("--fps", "15"), ("--login", None)):
+        parser.add_argument(name, default=default)
     parser.add_argument("--probe", action="store_true")
     given = parser.parse_args()
     Gst.init(None)
     if given.probe:
-        missing = [name for name in _NEEDED if Gst.ElementFactory.find(name) is None]
-        sys.exit(f"GStreamer has no {', '.join(missing)}" if missing else 0)
+        missing = ", ".join(name for name in _NEEDED if Gst.ElementFactory.find(name) is None)
+        sys.exit(f"GStreamer has no {missing}" if missing else 0)
     camera = Camera(given.size, given.fps)
     server = GstRtspServer.RTSPServer(address="127.0.0.1", service=given.port)
     server.get_mount_points().add_factory("/test", camera.factory)

@@ -1,0 +1,364 @@
+"""The life of incidents, from the first sight to the acknowledged end."""
+
+import msgspec
+import pytest
+
+from pipeline.core import messages as m
+from pipeline.core import templates
+from stages.trigger import Trigger
+from tests.fakes import NOON_NS, NS, FakeClock, context, frame, picture, seen
+
+HERE = (0.4, 0.4, 0.5, 0.8)
+
+
+class Camera:
+    """A trigger whose questions are answered at once, as far as `answers` says."""
+
+    def __init__(self, new_ring, *, answers=("features", "reports", "acks"), state_dir=None, media=False, **tables):
+        self.ring = new_ring(slots=8)
+        self.clock = FakeClock(media=media)
+        self.answers = set(answers)
+        self.context = context(self.ring, clock=self.clock, state_dir=state_dir, **tables)
+        self.said = []
+        self.live()
+
+    def live(self):
+        """Begin a life of the stage."""
+        self.trigger = Trigger(self.context)
+        self.trigger.warm_up()
+        self.follow(self.trigger.begin())
+
+    def follow(self, outputs):
+        """Let the other stages answer, as lockstep does."""
+        waiting = list(outputs)
+        while waiting:
+            message = waiting.pop(0)
+            self.said.append(message)
+            for answer in self.answers_to(message):
+                waiting += self.trigger.handle(answer)
+
+    def answers_to(self, message):
+        if isinstance(message, m.FeaturesWanted) and "features" in self.answers:
+            yield m.FeaturesEncoded(incident=message.incident, tags=("backpack",), embedding=b"", model="x")
+        if isinstance(message, m.DescriptionWanted) and "reports" in self.answers:
+            analysis = templates.describe(message.facts, "no_model")
+            yield m.IncidentDescribed(incident=message.incident, revision=message.revision, analysis=analysis)
+        if isinstance(message, m.EventRaised) and "acks" in self.answers:
+            yield m.EventDelivered(key=message.key)
+
+    def see(self, at_s, *found, boxes=None, **changes):
+        """One frame; `found` is what the classifier saw, at boxes that move unless told otherwise."""
+        self.clock.at_ns = round(at_s * NS)
+        sequence = self.ring.copy(picture(90))
+        scene = {
+            "frame": frame(sequence, at_s=at_s),
+            "boxes": tuple(one.box for one in found) if boxes is None else boxes,
+            "area_ratio": 0.01,
+            "global_change": False,
+            "detections": tuple(found) if found else None,
+        }
+        self.follow(self.trigger.handle(m.SceneClassified(**(scene | changes))))
+
+    def walk(self, seconds, *, start_s=0.0, label="person", step_s=0.25):
+        """Somebody is seen all the time."""
+        for count in range(round(seconds / step_s)):
+            self.see(start_s + count * step_s, seen(label, box=HERE))
+
+    def quiet(self, start_s, seconds=5):
+        """Nothing moves."""
+        for count in range(round(seconds / 0.5)):
+            self.see(start_s + count * 0.5, boxes=())
+
+    def tick(self, at_s, **changes):
+        self.clock.at_ns = round(at_s * NS)
+        at_ns = self.clock.at_ns
+        self.follow(self.trigger.handle(m.Ticked(pts_ns=at_ns, utc_ns=NOON_NS + at_ns, **changes)))
+
+    def events(self, what="incident"):
+        return [one for one in self.said if isinstance(one, m.EventRaised) and f".{what}" in one.kind]
+
+    def operations(self):
+        return [event.data.operation for event in self.events()]
+
+
+@pytest.fixture
+def camera(new_ring):
+    return lambda **options: Camera(new_ring, **options)
+
+
+def test_somebody_who_comes_and_goes_is_one_incident_with_a_start_updates_and_an_end(camera):
+    gate = camera()
+    gate.walk(4)
+    gate.quiet(4)
+    operations = gate.operations()
+    assert (operations[0], operations[-1]) == ("start", "end")
+    assert set(operations[1:-1]) == {"update"}
+    assert len({event.subject for event in gate.events()}) == 1
+
+
+def test_the_start_goes_out_before_anything_is_asked(camera):
+    gate = camera(answers=())
+    gate.walk(2)
+    kinds = [
+        type(message) for message in gate.said if not isinstance(message, m.EventRaised) or "incident" in message.kind
+    ]
+    assert kinds[0] is m.EventRaised
+    assert gate.events()[0].data.analysis.status == "pending"
+
+
+def test_the_start_waits_for_nobody(camera):
+    gate = camera(answers=("acks",))
+    gate.walk(2)
+    assert gate.operations() == ["start"]
+
+
+def test_tags_are_in_the_facts_of_the_description(camera):
+    gate = camera()
+    gate.walk(4)
+    wanted = next(message for message in gate.said if isinstance(message, m.DescriptionWanted))
+    assert wanted.facts.tags == ("backpack",)
+
+
+def test_an_encoder_that_does_not_answer_is_not_waited_for(camera):
+    gate = camera(answers=("reports", "acks"))
+    gate.walk(4)
+    wanted = next(message for message in gate.said if isinstance(message, m.DescriptionWanted))
+    assert wanted.facts.tags == ()
+
+
+def test_the_end_carries_the_last_description_and_the_time_it_was_last_seen(camera):
+    gate = camera()
+    gate.walk(4)
+    gate.quiet(4)
+    end = gate.events()[-1]
+    assert end.data.ended_by == "quiet"
+    assert end.data.analysis.summary.startswith("A person at gate for 4 s")
+    assert end.data.media.end_pts_ms == pytest.approx(3750)
+
+
+def test_a_description_that_does_not_come_is_waited_for_only_so_long(camera):
+    gate = camera(answers=("features", "acks"))
+    gate.walk(4)
+    gate.quiet(4)
+    assert gate.operations() == ["start"]
+    gate.tick(20)
+    assert gate.events()[-1].data.ended_by == "quiet"
+    assert gate.events()[-1].data.analysis.status == "timeout"
+
+
+def test_an_answer_to_an_earlier_question_does_not_end_an_incident(camera):
+    gate = camera(answers=("features", "acks"))
+    gate.walk(4)
+    asked = next(message for message in gate.said if isinstance(message, m.DescriptionWanted))
+    gate.quiet(4)
+    analysis = templates.describe(asked.facts, "no_model")
+    late = m.IncidentDescribed(incident=asked.incident, revision=asked.revision, analysis=analysis)
+    gate.follow(gate.trigger.handle(late))
+    assert gate.operations() == ["start"]
+
+
+def test_a_camera_that_is_lost_ends_its_incidents_once(camera):
+    gate = camera()
+    gate.walk(2)
+    lost = m.CameraChanged(camera="gate", state="lost", reason="no answer", pts_ns=2 * NS, utc_ns=NOON_NS)
+    for _ in range(2):
+        gate.follow(gate.trigger.handle(lost))
+    assert gate.events()[-1].data.ended_by == "camera_lost"
+    assert [event.kind for event in gate.events("camera.lost")] == ["fieldwatch.camera.lost.v1"]
+
+
+def test_a_silent_camera_is_told_lost_and_found_again(camera):
+    gate = camera()
+    gate.see(0, boxes=())
+    gate.tick(9)
+    assert gate.events("camera") == []
+    gate.tick(11)
+    gate.see(12, boxes=())
+    assert [event.kind.split(".")[2] for event in gate.events("camera")] == ["lost", "found"]
+
+
+def test_a_camera_that_never_comes_is_told_lost(camera):
+    gate = camera()
+    gate.tick(11)
+    assert [event.kind.split(".")[2] for event in gate.events("camera")] == ["lost"]
+
+
+def test_a_recording_that_ended_is_not_lost(camera):
+    gate = camera()
+    gate.see(0, boxes=())
+    gate.follow(
+        gate.trigger.handle(m.CameraChanged(camera="gate", state="ended", reason="eof", pts_ns=0, utc_ns=NOON_NS))
+    )
+    gate.tick(60)
+    assert gate.events("camera") == []
+
+
+@pytest.mark.parametrize(("media", "reason"), [(True, "eof"), (False, "shutdown")])
+def test_what_is_open_ends_when_the_stage_does(camera, media, reason):
+    gate = camera(media=media)
+    gate.walk(2)
+    gate.follow(gate.trigger.finish())
+    assert gate.events()[-1].data.ended_by == reason
+    assert not gate.trigger.waiting()
+
+
+def test_an_incident_that_lasts_too_long_is_ended_and_begun_anew(camera):
+    gate = camera(trigger={"max_s": 3.0})
+    gate.walk(8)
+    reasons = [event.data.ended_by for event in gate.events() if event.data.operation == "end"]
+    assert reasons[0] == "max_duration"
+    assert gate.operations().count("start") >= 2
+
+
+def test_a_blind_zone_starts_nothing_for_a_while(camera):
+    gate = camera(trigger={"blind_s": 30.0})
+    gate.walk(2)
+    gate.quiet(2)
+    gate.walk(2, start_s=10)
+    assert gate.operations().count("start") == 1
+    gate.walk(2, start_s=40)
+    assert gate.operations().count("start") == 2
+
+
+def test_who_stops_is_still_there_while_the_classifier_sees_him(camera):
+    gate = camera()
+    gate.walk(2)
+    for second in range(2, 30):
+        gate.see(second, seen(box=HERE), boxes=(), still=True)
+    assert "end" not in gate.operations()
+    gate.quiet(30)
+    assert gate.events()[-1].data.facts.track.dwell_s >= 28
+
+
+def test_what_stands_still_starts_nothing(camera):
+    gate = camera()
+    for second in range(10):
+        gate.see(second, seen(box=HERE), boxes=(), still=True)
+    assert gate.operations() == []
+
+
+def test_a_rule_that_is_hit_later_is_told(camera):
+    gate = camera(cameras={"gate": {"source": "synthetic://", "loiter_s": 5.0}})
+    gate.walk(8)
+    hit = [event.data.facts.rules_hit for event in gate.events()]
+    assert hit[0] == ()
+    assert hit[-1] == ("loiter",)
+    assert gate.events()[-1].data.topic == "tns1:RuleEngine/LoiteringDetector/ObjectIsLoitering"
+
+
+def test_two_zones_have_incidents_of_their_own(camera):
+    zones = {
+        "left": {"polygon": ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))},
+        "right": {"polygon": ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)), "restricted": True},
+    }
+    gate = camera(cameras={"gate": {"source": "synthetic://", "zones": zones}})
+    for count in range(12):
+        gate.see(count / 4, seen(box=(0.2, 0.4, 0.3, 0.8)), seen("truck", box=(0.7, 0.4, 0.9, 0.8)))
+    starts = [event.data for event in gate.events() if event.data.operation == "start"]
+    assert {(one.facts.zone, one.facts.object.class_, one.priority) for one in starts} == {
+        ("left", "person", "warning"),
+        ("right", "truck", "alarm"),
+    }
+
+
+def test_what_is_masked_starts_nothing(camera):
+    masks = {"flag": ((0.3, 0.3), (0.6, 0.3), (0.6, 0.9), (0.3, 0.9))}
+    gate = camera(cameras={"gate": {"source": "synthetic://", "masks": masks}})
+    gate.walk(5)
+    assert gate.operations() == []
+
+
+def test_a_cyclist_is_a_person_who_came_on_a_bicycle(camera):
+    gate = camera()
+    for count in range(12):
+        gate.see(count / 4, seen(likelihood=0.5, box=HERE), seen("bicycle", 0.8, (0.4, 0.6, 0.5, 0.85), "vehicle"))
+    last = gate.events()[-1].data.facts
+    assert (last.object.class_, last.tags[0]) == ("person", "bicycle")
+
+
+def test_visits_of_one_kind_are_counted_within_the_hour(camera):
+    gate = camera()
+    for start_s in (0, 20, 40):
+        gate.walk(2, start_s=start_s)
+        gate.quiet(start_s + 2)
+    ends = [event.data.facts.track.visits_last_hour for event in gate.events() if event.data.operation == "end"]
+    assert ends == [1, 2, 3]
+
+
+def test_an_event_that_is_not_acknowledged_is_sent_again_with_its_key(camera):
+    gate = camera(answers=("features", "reports"))
+    gate.walk(1)
+    first = gate.events()[0]
+    gate.said.clear()
+    gate.tick(4)
+    assert first.key in [event.key for event in gate.events()]
+    assert gate.trigger.waiting()
+
+
+def test_after_a_kill_open_incidents_end_with_crash_recovery(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    gate.walk(3)
+    (incident,) = {event.subject for event in gate.events()}
+    gate.said.clear()
+    gate.live()
+    assert [(event.subject, event.data.ended_by) for event in gate.events()] == [(incident, "crash_recovery")]
+    gate.said.clear()
+    gate.live()
+    assert gate.events() == []
+
+
+def test_after_a_kill_unacknowledged_events_are_sent_again(camera, tmp_path):
+    gate = camera(state_dir=tmp_path, answers=("features", "reports"))
+    gate.walk(1)
+    keys = {event.key for event in gate.events()}
+    gate.said.clear()
+    gate.live()
+    assert keys <= {event.key for event in gate.events()}
+
+
+def test_numbers_go_on_after_a_kill(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    gate.walk(3)
+    gate.live()
+    gate.walk(3, start_s=20)
+    numbers = {event.subject[-4:] for event in gate.events()}
+    assert numbers == {"0001", "0002"}
+
+
+def test_an_incident_of_a_camera_that_is_configured_no_more_still_ends(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    gate.walk(3)
+    gate.context = context(
+        gate.ring, clock=gate.clock, state_dir=tmp_path, cameras={"yard": {"source": "synthetic://"}}
+    )
+    gate.said.clear()
+    gate.live()
+    assert [event.data.ended_by for event in gate.events()] == ["crash_recovery"]
+
+
+def test_a_restart_is_told(camera):
+    gate = camera()
+    gate.follow(
+        gate.trigger.handle(
+            m.StageRestarted(stage="motion@gate", restarts=1, reason="signal 9", pts_ns=0, utc_ns=NOON_NS)
+        )
+    )
+    (event,) = gate.events("system.stage_restarted")
+    assert event.data.details == {"stage": "motion@gate", "restarts": 1, "reason": "signal 9"}
+
+
+def test_what_was_dropped_is_in_the_events(camera):
+    gate = camera()
+    gate.tick(0, drops={"classify": 3})
+    gate.walk(2, start_s=1)
+    assert gate.events()[0].data.drops == {"classify": 3}
+
+
+def test_a_frame_that_the_ring_has_moved_past_costs_the_picture_not_the_incident(camera):
+    gate = camera()
+    for count in range(8):
+        at_s = count / 4
+        late = frame(1, at_s=at_s)
+        gate.ring.copy(picture(90))
+        gate.see(at_s, seen(box=HERE), frame=msgspec.structs.replace(late, sequence=gate.ring.begun - 7))
+    assert gate.operations()[0] == "start"
