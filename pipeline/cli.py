@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from pipeline.core.errors import PipelineError
+from pipeline.resources import config_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording, Report
 
@@ -41,6 +44,17 @@ class _Command(click.Group):
             sys.exit(WHOLE)
         except OSError as error:  # a folder that is not ours, a disk that is full
             _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+
+
+def _print_file(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """An option that prints a file that comes with the package, and ends."""
+
+    def callback(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+        if asked:
+            click.echo(config_file(name).read_text(encoding="utf-8"), nl=False)
+            ctx.exit()
+
+    return callback
 
 
 @click.group(cls=_Command, epilog=_EXITS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -127,6 +141,14 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
 @click.option("--type", "kind", default="", help="Only types that contain this text, e.g. incident or camera.lost.")
 @click.option("--all", "everything", is_flag=True, help="Every event as a row, instead of one row an incident.")
 @click.option("--json", "as_json", is_flag=True, help="The chosen events as JSON Lines.")
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_file("event.schema.json"),
+    help="Print the JSON Schema of an event, and nothing else.",
+)
 def events(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
     """Show a file of events as a timeline."""
     from pipeline.view import timeline
@@ -137,6 +159,14 @@ def events(file: Path, camera: str, kind: str, everything: bool, as_json: bool) 
 @main.command()
 @click.argument("config", type=_existing)
 @click.option("--json", "as_json", is_flag=True, help="The whole configuration with its defaults as JSON.")
+@click.option(
+    "--example",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_file("pipeline.toml"),
+    help="Print every key with its default and a comment, and nothing else.",
+)
 def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
     from pipeline.view import configuration

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from pipeline.core.events import Event, Evidence
     from pipeline.core.messages import AnyMessage, Keyframe
     from pipeline.core.stage import Outputs, StageContext
-    from pipeline.core.vocabulary import CameraId, Nanoseconds
+    from pipeline.core.vocabulary import Nanoseconds
 
-_SEVERITY: dict[Priority, tuple[str, int]] = {
-    Priority.ALARM: ("ERROR", 17),
-    Priority.WARNING: ("WARN", 13),
-    Priority.ROUTINE: ("INFO", 9),
-}
 _PRUNE_EVERY = 50  # pictures
 _LEAN = 0.8  # of the bytes that evidence may take, kept when it is pruned
 
@@ -88,7 +83,7 @@ class Emit(Stage):
             sink.close()
 
     def _write(self, message: EventRaised) -> None:
-        source = self._source(message.camera)
+        source = telling.source(self.context.settings.site, message.camera)
         identity = events.ulid(message.utc_ns, source, message.key)
         if identity in self._recent:
             return
@@ -109,37 +104,16 @@ class Emit(Stage):
             file.write(_encoder.encode({"id": identity, "timing_ms": _timings(message)}) + b"\n")
 
     def _event(self, message: EventRaised, source: str, identity: str) -> Event:
-        recorded, monotonic, boot = self.context.clock.recorded(message.utc_ns, message.pts_ns)
-        text, number = _SEVERITY[message.priority]
+        clock = self.context.clock
         data = msgspec.structs.replace(
             message.data,
-            clock=self.context.clock.state(),
+            clock=clock.state(),
             evidence=self._evidence(message.keyframes) or UNSET,
-            timing_ms=UNSET if self.context.clock.media else _timings(message),
+            timing_ms=UNSET if clock.media else _timings(message),
             config_hash=self.context.config_hash,
         )
-        return events.Event(
-            specversion="1.0",
-            id=identity,
-            source=source,
-            type=message.kind,
-            subject=message.subject,
-            time=events.rfc3339(message.utc_ns),
-            datacontenttype="application/json",
-            dataschema=events.SCHEMA_ID,
-            sequence=f"{self._sequences.get(source, 0) + 1:012d}",
-            recordedtime=events.rfc3339(recorded),
-            severitytext=text,  # type: ignore[arg-type]  # the table holds the literals
-            severitynumber=number,
-            monotime=str(monotonic),
-            bootid=boot,
-            data=data,
-        )
-
-    def _source(self, camera: CameraId | None) -> str:
-        site = self.context.settings.site
-        device = f"/site/{site.name}/device/{site.device}"
-        return f"{device}/camera/{camera}" if camera else device
+        stamps = clock.recorded(message.utc_ns, message.pts_ns)
+        return telling.enveloped(message, data, source, identity, self._sequences.get(source, 0) + 1, stamps)
 
     def _evidence(self, keyframes: tuple[Keyframe, ...]) -> tuple[Evidence, ...]:
         if not self._rows.evidence:
@@ -183,7 +157,7 @@ class Emit(Stage):
             self._told[sink.name] = sink.failing
             what = "degraded" if sink.failing else "recovered"
             details: events.Details = {"sink": sink.name, "reason": sink.failing or "delivers again", "lost": sink.lost}
-            number = self._sequences.get(self._source(None), 0) + 1
+            number = self._sequences.get(telling.source(self.context.settings.site), 0) + 1
             event = telling.device_event(f"sink.{what}", number, Priority.WARNING, details, pts_ns, utc_ns)
             self._write(msgspec.structs.replace(event, key=EventKey(f"sink-{sink.name}/{number}")))
 

@@ -20,6 +20,7 @@ Moment = Annotated[
     str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$", extra_json_schema={"format": "date-time"})
 ]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
+SeverityText = Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]
 AnalysisStatus = Literal["ok", "skipped", "timeout", "invalid", "filtered", "failed", "pending"]
 AnalysisFlag = Literal["injection_suspected", "ungrounded", "language_mismatch", "truncated", "retried"]
 
@@ -156,7 +157,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dataschema: str | UnsetType = UNSET
     sequence: Annotated[str, Meta(pattern="^[0-9]{12}$")]
     recordedtime: Moment
-    severitytext: Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"]
+    severitytext: SeverityText
     severitynumber: Annotated[int, Meta(ge=1, le=24)]
     monotime: Annotated[str, Meta(pattern="^[0-9]+$")]
     bootid: str

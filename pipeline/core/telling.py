@@ -8,13 +8,25 @@ import msgspec
 from msgspec import UNSET
 
 from pipeline.core import incidents
-from pipeline.core.events import Candidate, Details, EventData, Media, Motion, Scene, milliseconds
+from pipeline.core.events import (
+    SCHEMA_ID,
+    Candidate,
+    Event,
+    EventData,
+    Media,
+    Motion,
+    Scene,
+    milliseconds,
+    rfc3339,
+)
 from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
 
 if TYPE_CHECKING:
+    from pipeline.core.events import Details, SeverityText
     from pipeline.core.facts import Facts
     from pipeline.core.incidents import Course
-    from pipeline.core.vocabulary import EndedBy, Nanoseconds
+    from pipeline.core.settings import SiteSettings
+    from pipeline.core.vocabulary import CameraId, EndedBy, Nanoseconds
 
 Ongoing = Literal["start", "update"]
 CameraState = Literal["lost", "found"]
@@ -26,6 +38,48 @@ _TOPICS = (
 )
 _OBJECT_TOPIC = "tns1:RuleEngine/ObjectDetection/Object"
 _CAMERA_TOPIC = "tns1:VideoSource/SignalLoss"
+
+_SEVERITY: dict[Priority, tuple[SeverityText, int]] = {  # numbers of OpenTelemetry's log model
+    Priority.ALARM: ("ERROR", 17),
+    Priority.WARNING: ("WARN", 13),
+    Priority.ROUTINE: ("INFO", 9),
+}
+
+
+def source(site: SiteSettings, camera: CameraId | None = None) -> str:
+    """Name what an event is about: a camera, or the device."""
+    device = f"/site/{site.name}/device/{site.device}"
+    return f"{device}/camera/{camera}" if camera else device
+
+
+def enveloped(  # noqa: PLR0917  # an envelope has many fields
+    raised: EventRaised,
+    data: EventData,
+    source: str,
+    identity: str,
+    sequence: int,
+    stamps: tuple[Nanoseconds, Nanoseconds, str],
+) -> Event:
+    """Put an event into its envelope. `stamps`: when it is recorded (UTC), the boot-time clock, the boot id."""
+    recorded, monotonic, boot = stamps
+    text, number = _SEVERITY[raised.priority]
+    return Event(
+        specversion="1.0",
+        id=identity,
+        source=source,
+        type=raised.kind,
+        subject=raised.subject,
+        time=rfc3339(raised.utc_ns),
+        datacontenttype="application/json",
+        dataschema=SCHEMA_ID,
+        sequence=f"{sequence:012d}",
+        recordedtime=rfc3339(recorded),
+        severitytext=text,
+        severitynumber=number,
+        monotime=str(monotonic),
+        bootid=boot,
+        data=data,
+    )
 
 
 def incident_event(  # noqa: PLR0917  # all of it is one event

@@ -355,25 +355,10 @@ def _summary_event(settings: Settings, outcomes: list[Outcome], by_type: dict[st
         **by_type,
     }
     raised = telling.device_event("replay.summary", 1, Priority.ROUTINE, details, Nanoseconds(0), Nanoseconds(0))
-    site = settings.site
-    source = f"/site/{site.name}/device/{site.device}"
-    return events.Event(
-        specversion="1.0",
-        id=events.ulid(raised.utc_ns, source, raised.key),
-        source=source,
-        type=raised.kind,
-        subject=raised.subject,
-        time=events.rfc3339(raised.utc_ns),
-        datacontenttype="application/json",
-        dataschema=events.SCHEMA_ID,
-        sequence=f"{1:012d}",
-        recordedtime=events.rfc3339(raised.utc_ns),
-        severitytext="INFO",
-        severitynumber=9,
-        monotime="0",
-        bootid="replay",
-        data=msgspec.structs.replace(raised.data, clock="media", config_hash=settings.digest()),
-    )
+    data = msgspec.structs.replace(raised.data, clock="media", config_hash=settings.digest())
+    source = telling.source(settings.site)
+    stamps = MediaClock().recorded(raised.utc_ns, raised.pts_ns)
+    return telling.enveloped(raised, data, source, events.ulid(raised.utc_ns, source, raised.key), 1, stamps)
 
 
 def _below(folder: Path) -> list[Recording]:

@@ -235,7 +235,7 @@ class Leaks:
 def _spoken(path: Path) -> dict[str, int]:
     """Read every line of the events, and count what must not be."""
     lines = path.read_bytes().split(b"\n")
-    counts = Counter(torn=bool(lines.pop()))
+    counts = Counter(torn=int(bool(lines.pop())))
     ids: set[str] = set()
     sequences: defaultdict[str, list[int]] = defaultdict(list)
     starts, ends = Counter(), Counter()
@@ -411,10 +411,7 @@ def _report(rounds: list[Round], spoken: dict[str, int], leaks: Leaks, frames: d
     table("SIGKILL of a stage, milliseconds until its successor runs, and until it has handled a message", head, rows)
     counts = ("accepted", "torn", "refused", "unfinished")
     head = ("ring", "accepted", "torn", "refused", "killed in mid-write")
-    rows = [
-        (name, *(one.get(key, "") for key in ("accepted", "torn", "refused", "unfinished")))
-        for name, one in frames.items()
-    ]
+    rows = [(name, *(one.get(key, "") for key in counts)) for name, one in frames.items()]
     table("Frames", head, rows)
     table("Events", ("what", "count"), list(spoken.items()))
     table("Left behind", ("what", "count"), [*leaks.found.items(), ("zombies", leaks.zombies)])
