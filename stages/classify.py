@@ -44,22 +44,30 @@ class Classify(Stage):
     def handle(self, message: AnyMessage) -> Outputs:
         """Yield SceneClassified for every MotionMeasured, with detections when it was time to look."""
         assert isinstance(message, MotionMeasured)
-        frame, settings = message.frame, self.context.settings.classify
-        if frame.camera not in self._watches:
-            self._watches[frame.camera] = _Watch(settings.looks_per_s, settings.still_looks_per_s)
-        watch = self._watches[frame.camera]
-        moving = bool(message.boxes) and not message.global_change
-        standing = sightings.still_there(watch.standing, message.boxes, frame.pts_ns, settings.still_most_s)
-        if moving and watch.pace.due(frame.pts_ns):
-            regions = sightings.crops(message.boxes, settings.crops_a_look)
-        elif standing and not moving and watch.still_pace.due(frame.pts_ns):
-            regions = sightings.crops(tuple(one.detection.box for one in standing), settings.crops_a_look)
-        else:
-            yield _scene(message, None, still=False)
+        settings, camera, now = self.context.settings.classify, message.frame.camera, message.frame.pts_ns
+        if camera not in self._watches:
+            self._watches[camera] = _Watch(settings.looks_per_s, settings.still_looks_per_s)
+        watch = self._watches[camera]
+        regions = self._regions(watch, message)
+        if not regions:
+            yield _scene(message, None)
             return
-        found = self._looked(frame, regions)
-        watch.standing = sightings.noted(watch.standing, found, message.boxes, regions, frame.pts_ns)
-        yield _scene(message, found if moving else _kept(found, watch.standing), still=not moving)
+        found = self._looked(message.frame, regions)
+        watch.standing = sightings.noted(watch.standing, found, message.boxes, regions, now)
+        still = sightings.still_there(watch.standing, message.boxes, now, settings.still_most_s)
+        yield _scene(message, found, tuple(one.detection.box for one in still if one.seen_ns == now))
+
+    def _regions(self, watch: _Watch, message: MotionMeasured) -> tuple[Box, ...]:
+        """Where to look this time: at what moves, and now and then at what stopped."""
+        settings, now = self.context.settings.classify, message.frame.pts_ns
+        moving = () if message.global_change else message.boxes
+        still = sightings.still_there(watch.standing, moving, now, settings.still_most_s)
+        regions: tuple[Box, ...] = ()
+        if moving and watch.pace.due(now):
+            regions = sightings.crops(moving, settings.crops_a_look)
+        if still and watch.still_pace.due(now):
+            regions += sightings.crops(tuple(one.detection.box for one in still), settings.crops_a_look)
+        return regions
 
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
         with self.context.rings[frame.camera].reading(frame) as planes:
@@ -67,12 +75,9 @@ class Classify(Stage):
         return tuple(Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
 
 
-def _kept(found: tuple[Detection, ...], standing: tuple[sightings.Standing, ...]) -> tuple[Detection, ...]:
-    """Only what came is still there; what stood there all the time is scenery."""
-    return tuple(one for one in found if any(one is other.detection for other in standing))
-
-
-def _scene(message: MotionMeasured, detections: tuple[Detection, ...] | None, *, still: bool) -> SceneClassified:
+def _scene(
+    message: MotionMeasured, detections: tuple[Detection, ...] | None, standing: tuple[Box, ...] = ()
+) -> SceneClassified:
     return SceneClassified(
         frame=message.frame,
         boxes=message.boxes,
@@ -80,5 +85,5 @@ def _scene(message: MotionMeasured, detections: tuple[Detection, ...] | None, *,
         global_change=message.global_change,
         blurred=message.blurred,
         detections=detections,
-        still=still,
+        standing=standing,
     )

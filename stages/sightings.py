@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 0.8  # share of a region inside another that makes a look of its own needless
 _LOOKED_FOR = 0.5  # share of a thing inside a region that was looked at
+_UNSEEN_NS = 5_000_000_000
+_MOST = 16  # things a camera that are looked for; in traffic there is no end to those that came
 _SAME = 0.4  # intersection over union of a thing that stands still, as the detector sees it twice
 _MOVED = 0.3  # share of a thing that moved before it counts as having come, not as having stood there
 
@@ -51,23 +53,25 @@ def noted(
     looked: tuple[Box, ...],
     now: Nanoseconds,
 ) -> tuple[Standing, ...]:
-    """Add what came, move on what was seen again, and forget what was looked for (in `looked`) and not seen."""
-    seen = tuple(seen)
+    """Add what came, move on what was seen again, and forget what was looked for (in `looked`) and not seen.
+
+    What nobody could look for is forgotten after a while: it went on while others moved.
+    """
+    seen = tuple(detection for detection in seen if detection.group != "other")
+    fresh = [one for one in standing if now - one.seen_ns < _UNSEEN_NS]
     kept = [
         one
-        for one in standing
+        for one in fresh
         if not any(_same(one.detection, detection) for detection in seen)
         and not any(covers(region, one.detection.box) > _LOOKED_FOR for region in looked)
     ]
     for detection in seen:
-        if detection.group == "other":
-            continue
-        old = next((one for one in standing if _same(one.detection, detection)), None)
+        old = next((one for one in fresh if _same(one.detection, detection)), None)
         if old is not None:
             kept.append(Standing(detection, old.came_ns, now))
         elif moved(detection, boxes):
             kept.append(Standing(detection, now, now))
-    return tuple(kept)
+    return tuple(kept[-_MOST:])
 
 
 def still_there(

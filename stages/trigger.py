@@ -165,8 +165,8 @@ class Trigger(Stage):
         frame, course = message.frame, self._open.get(key)
         if course is None and frame.pts_ns < self._blind.get(key, 0):
             return
-        if message.still:  # what stands still keeps an incident alive, and starts none
-            boxes = tuple(one.box for one in found or ()) if course else ()
+        if course:  # what came and stands still keeps an incident alive, and starts none
+            boxes += tuple(one.box for one in found or () if one.box in message.standing)
         blurred = tuple(box for box in message.blurred if box in boxes)
         ratio = message.area_ratio if boxes else 0.0
         cycles = incidents.ridden(found or ())

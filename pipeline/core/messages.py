@@ -95,7 +95,7 @@ class SceneClassified(Message, frozen=True, tag=True, kw_only=True):
     global_change: bool
     blurred: tuple[Box, ...] = ()
     detections: tuple[Detection, ...] | None = None  # None: not looked at this time
-    still: bool = False  # the look was at a thing that no longer moves
+    standing: tuple[Box, ...] = ()  # of things that came, stopped, and were seen there this time
 
 
 class FeaturesWanted(Message, frozen=True, tag=True, kw_only=True):

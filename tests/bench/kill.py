@@ -235,10 +235,12 @@ class Leaks:
 def _spoken(path: Path) -> dict[str, int]:
     """Read every line of the events, and count what must not be."""
     lines = path.read_bytes().split(b"\n")
-    counts = Counter(torn=int(bool(lines.pop())))
+    counts = dict.fromkeys(("events", "started", "ended", "unpaired", "gaps", "repeated", "told"), 0)
+    counts["torn"] = int(bool(lines.pop()))
     ids: set[str] = set()
     sequences: defaultdict[str, list[int]] = defaultdict(list)
-    starts, ends = Counter(), Counter()
+    starts: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
     for line in lines:
         try:
             event = json.loads(line)
@@ -250,13 +252,13 @@ def _spoken(path: Path) -> dict[str, int]:
         ids.add(identity)
         sequences[source].append(int(number))
         counts["told"] += ".system.stage_restarted." in kind
-        starts[event["subject"]] += ".incident.start." in kind
-        ends[event["subject"]] += ".incident.end." in kind
+        if ".incident.start." in kind:
+            starts[event["subject"]] += 1
+        if ".incident.end." in kind:
+            ends[event["subject"]] += 1
     counts["gaps"] = sum(numbers != list(range(1, len(numbers) + 1)) for numbers in sequences.values())
-    started = +starts
-    counts["started"] = sum(started.values())
-    counts["ended"] = sum(ends.values())
-    counts["unpaired"] = sum(starts[name] != 1 or ends[name] != 1 for name in {*started, *+ends})
+    counts["started"], counts["ended"] = starts.total(), ends.total()
+    counts["unpaired"] = sum(starts[name] != 1 or ends[name] != 1 for name in {*starts, *ends})
     counts["events"] = len(lines)
     return counts
 
@@ -283,7 +285,7 @@ def daemon_killed(folder: Path, count: int) -> tuple[list[Round], dict[str, int]
         status, _ = daemon.stop(seconds=20)
         leaks.after_stop()
         spoken = _spoken(daemon.events_file)
-        spoken |= {"failed": failed, "status": status, "killed": daemon.log().count('"stage_killed"')}
+        spoken |= {"messages failed": failed, "exit status": status}
     finally:
         daemon.close()
     return rounds, spoken, leaks, frames
@@ -413,7 +415,8 @@ def _report(rounds: list[Round], spoken: dict[str, int], leaks: Leaks, frames: d
     head = ("ring", "accepted", "torn", "refused", "killed in mid-write")
     rows = [(name, *(one.get(key, "") for key in counts)) for name, one in frames.items()]
     table("Frames", head, rows)
-    table("Events", ("what", "count"), list(spoken.items()))
+    names = {"unpaired": "incidents not ended once", "gaps": "sources with a gap", "told": "restarts told"}
+    table("Events", ("what", "count"), [(names.get(what, what), count) for what, count in spoken.items()])
     table("Left behind", ("what", "count"), [*leaks.found.items(), ("zombies", leaks.zombies)])
 
 

@@ -75,8 +75,8 @@ def test_what_nobody_can_name_is_not_noted():
 
 def test_what_is_seen_again_keeps_the_time_it_came():
     before = (Standing(seen(box=HERE), NS, NS),)
-    (one,) = sightings.noted(before, [seen(box=NEARBY)], (), (HERE,), 9 * NS)
-    assert (one.came_ns, one.seen_ns, one.detection.box) == (NS, 9 * NS, NEARBY)
+    (one,) = sightings.noted(before, [seen(box=NEARBY)], (), (HERE,), 4 * NS)
+    assert (one.came_ns, one.seen_ns, one.detection.box) == (NS, 4 * NS, NEARBY)
 
 
 def test_another_kind_of_thing_at_the_same_place_has_just_come():
@@ -92,6 +92,10 @@ def test_what_was_looked_for_and_not_seen_is_forgotten():
 def test_what_was_not_looked_for_is_still_believed_to_be_there():
     one = Standing(seen(box=HERE), NS, NS)
     assert sightings.noted((one,), [], (), (ELSEWHERE,), 2 * NS) == (one,)
+
+
+def test_what_nobody_saw_for_long_is_forgotten():
+    assert sightings.noted((Standing(seen(box=HERE), NS, NS),), [], (), (ELSEWHERE,), 7 * NS) == ()
 
 
 def test_what_stopped_is_still_there():

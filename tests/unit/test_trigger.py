@@ -224,7 +224,7 @@ def test_who_stops_is_still_there_while_the_classifier_sees_him(camera):
     gate = camera()
     gate.walk(2)
     for second in range(2, 30):
-        gate.see(second, seen(box=HERE), boxes=(), still=True)
+        gate.see(second, seen(box=HERE), boxes=(), standing=(HERE,))
     assert "end" not in gate.operations()
     gate.quiet(30)
     assert gate.events()[-1].data.facts.track.dwell_s >= 28
@@ -233,7 +233,7 @@ def test_who_stops_is_still_there_while_the_classifier_sees_him(camera):
 def test_what_stands_still_starts_nothing(camera):
     gate = camera()
     for second in range(10):
-        gate.see(second, seen(box=HERE), boxes=(), still=True)
+        gate.see(second, seen(box=HERE), boxes=(), standing=(HERE,))
     assert gate.operations() == []
 
 

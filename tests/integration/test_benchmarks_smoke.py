@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.make_footage import make
+
+ROOT = Path(__file__).parents[2]
+FOOTAGE = ROOT.parent / "shared" / "footage"
+BAD_INPUTS = ("d_empty.mp4", "d_text.mp4", "d_audio_only.mp4")
+SHORT = ("trap_night_1fps.avi", "frigate_ir_switch.mp4")
+
+pytestmark = pytest.mark.bench
+
+
+def quiet_clip(folder):
+    """A small one, as drawing 1080p takes long."""
+    clip = make(folder / "quiet.mp4", width=160, height=90, fps=15, seconds=20, walks=0, bitrate=100_000)
+    return ["--clip", clip]
+
+
+def few_clips(folder):
+    """The folder of clips with ground truth, with two of them and those that nobody can read."""
+    if not FOOTAGE.is_dir():
+        pytest.skip(f"{FOOTAGE} is not there: the clips with ground truth are shared between checkouts")
+    manifest = json.loads((FOOTAGE / "manifest.json").read_text(encoding="utf-8"))
+    manifest["clips"] = [clip for clip in manifest["clips"] if clip["file"] in {*SHORT, *BAD_INPUTS}]
+    (folder / "clips").mkdir()
+    for name in (*SHORT, *BAD_INPUTS):
+        (folder / "clips" / name).symlink_to(FOOTAGE / "clips" / name)
+    for name in ("results.py", "score.py"):
+        shutil.copy(FOOTAGE / name, folder / name)
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return [folder]
+
+
+# Benchmark: options that make it tiny, what it needs in a folder of its own, and the keys of its last line.
+BENCHMARKS = {
+    "footage": ([], few_clips, {
+        "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
+        "bad_inputs_named", "truncated",
+    }),
+    "hop": (["--frames", "10", "--rounds", "1"], None, {
+        "hop_vs_bare_message", "pickled_frame_vs_hop", "pixel_copies",
+    }),
+    "kill": (["--rounds", "7", "--writers", "5"], None, {
+        "rounds", "started", "ended", "not_ended_once", "sequence_gaps", "repeated_ids", "torn", "frames_checked",
+        "leaked", "zombies", "restart_to_first_frame_ms_p50", "restarts_told",
+    }),
+    "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
+        "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
+    }),
+    "replay_speed": (["--seconds", "1", "--rounds", "1", "--no-dvrscan"], lambda folder: ["--cache", folder], {
+        "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
+    }),
+}  # fmt: skip
+EXACT = {
+    "footage": {"identical": True, "bad_inputs_named": 3},
+    "hop": {"pixel_copies": 0},
+    "kill": {
+        "rounds": 7, "restarts_told": 7, "not_ended_once": 0, "sequence_gaps": 0, "repeated_ids": 0, "torn": 0,
+        "leaked": 0, "zombies": 0,
+    },
+}  # fmt: skip
+
+
+def programs():
+    """The benchmarks there are."""
+    return {
+        path.stem for path in (ROOT / "tests/bench").glob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8")
+    }
+
+
+def test_every_benchmark_has_a_smoke_run():
+    assert programs() == set(BENCHMARKS)
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_runs_and_its_last_line_holds_what_it_promises(name, tmp_path):
+    options, prepare, keys = BENCHMARKS[name]
+    more = prepare(tmp_path) if prepare else []
+    command = [sys.executable, "-m", f"tests.bench.{name}", *options, *map(str, more)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=80, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    answer = json.loads(run.stdout.splitlines()[-1])
+    assert set(answer) == keys
+    assert all(math.isfinite(value) for value in answer.values() if isinstance(value, float))
+    assert answer | EXACT.get(name, {}) == answer
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_says_what_it_is_for(name):
+    command = [sys.executable, "-m", f"tests.bench.{name}", "--help"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert f"usage: python -m tests.bench.{name}" in run.stdout
