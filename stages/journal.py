@@ -49,7 +49,14 @@ class Numbered(msgspec.Struct, frozen=True, tag="numbered"):
     number: int
 
 
-Entry: TypeAlias = Opened | Closed | Raised | Delivered | Numbered
+class Missed(msgspec.Struct, frozen=True, tag="missed"):
+    """A camera is gone, and how; or it is back (`how` is empty)."""
+
+    camera: CameraId
+    how: str
+
+
+Entry: TypeAlias = Opened | Closed | Raised | Delivered | Numbered | Missed
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
@@ -66,6 +73,7 @@ class Journal:
         self.courses: dict[IncidentId, Course] = {}
         self.outbox: dict[EventKey, EventRaised] = {}
         self.numbers: dict[CameraId, int] = {}
+        self.missed: dict[CameraId, str] = {}
         self.skipped = 0  # damaged lines that were left out
         self.failing: OSError | None = None  # why the disk does not take entries just now
         self._path = path
@@ -120,6 +128,10 @@ class Journal:
                 self.outbox.pop(key, None)
             case Numbered(camera, number):
                 self.numbers[camera] = number
+            case Missed(camera, how):
+                self.missed.pop(camera, None)
+                if how:
+                    self.missed[camera] = how
 
     def _read(self, path: Path) -> None:
         if not path.exists():
@@ -134,6 +146,7 @@ class Journal:
         """Write what is still open into a new file and put it in the place of the old one."""
         assert self._path is not None
         entries: list[Entry] = [Numbered(camera, number) for camera, number in self.numbers.items()]
+        entries += [Missed(camera, how) for camera, how in self.missed.items()]
         entries += [Opened(course) for course in self.courses.values()]
         entries += [Raised(event) for event in self.outbox.values()]
         fresh = self._path.with_suffix(".new")

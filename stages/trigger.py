@@ -15,7 +15,7 @@ from pipeline.core.geometry import WHOLE, Box, around
 from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
-from stages.journal import Closed, Delivered, Journal, Numbered, Opened, Raised
+from stages.journal import Closed, Delivered, Journal, Missed, Numbered, Opened, Raised
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -73,7 +73,6 @@ class Trigger(Stage):
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
-        self._gone: dict[CameraId, str] = {}  # lost or ended, and which
         self._drops: dict[str, int] = {}
         self._disk_failing = False
 
@@ -88,6 +87,8 @@ class Trigger(Stage):
         if not self.context.clock.media:
             self._alive = dict.fromkeys(self._areas, now)  # a camera that never comes is missed like any other
         if not self.context.clock.media and not self.context.lives:
+            for camera in [camera for camera, how in self._journal.missed.items() if how == "ended"]:
+                self._journal.write(Missed(camera, ""))  # it begins again
             details: Details = {"cameras": len(self._areas), "config_hash": self.context.config_hash}
             yield from self._device("system.started", m.Priority.ROUTINE, details, now, utc)
         for event in list(self._journal.outbox.values()):
@@ -140,8 +141,8 @@ class Trigger(Stage):
         frame = message.frame
         camera = frame.camera
         self._alive[camera] = frame.pts_ns
-        if self._gone.get(camera) == "silent":
-            del self._gone[camera]
+        if self._journal.missed.get(camera) == "silent":
+            self._journal.write(Missed(camera, ""))
             yield from self._camera(camera, "found", "pictures come again", frame.pts_ns, frame.utc_ns)
         row = self.context.settings.cameras[camera]
         boxes = areas.unmasked(message.boxes, row)
@@ -364,19 +365,19 @@ class Trigger(Stage):
     def _camera_changed(self, message: m.CameraChanged) -> Outputs:
         camera = message.camera
         if message.state == "ended":
-            self._gone[camera] = "ended"
+            self._journal.write(Missed(camera, "ended"))
             return
-        was = self._gone.get(camera)
+        was = self._journal.missed.get(camera)
         self._alive[camera] = max(self._alive.get(camera, message.pts_ns), message.pts_ns)
         if message.state == "found":
-            self._gone.pop(camera, None)
             if was is not None:
+                self._journal.write(Missed(camera, ""))
                 yield from self._camera(camera, "found", message.reason, message.pts_ns, message.utc_ns)
         elif was is None:
             yield from self._lost(camera, "lost", message.reason, message.pts_ns, message.utc_ns)
 
     def _lost(self, camera: CameraId, how: str, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
-        self._gone[camera] = how
+        self._journal.write(Missed(camera, how))
         for key, course in list(self._open.items()):
             if key[0] == camera:
                 yield from self._over(key, course, "camera_lost")
@@ -412,7 +413,7 @@ class Trigger(Stage):
             facts = self._facts(ending.course)
             yield from self._close(ending, templates.describe(facts, "no_answer", status="timeout"))
         for camera, seen in self._alive.items():
-            if camera not in self._gone and now - seen > self._rows.lost_after_s * 1e9:
+            if camera not in self._journal.missed and now - seen > self._rows.lost_after_s * 1e9:
                 reason = f"no picture for {self._rows.lost_after_s:g} s"
                 yield from self._lost(camera, "silent", reason, now, message.utc_ns)
         for key, sent in self._sent.items():
@@ -437,7 +438,7 @@ class Trigger(Stage):
         return next((key for key, course in self._open.items() if course.id == incident), None)
 
     def _over_by_itself(self, camera: CameraId) -> bool:
-        return self.context.clock.media or self._gone.get(camera) == "ended"
+        return self.context.clock.media or self._journal.missed.get(camera) == "ended"
 
 
 def _news(course: Course) -> tuple[str, tuple[str, ...]]:

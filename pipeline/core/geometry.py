@@ -31,15 +31,17 @@ def area(box: Box) -> float:
 
 def shared(one: Box, other: Box) -> float:
     """Area common to two boxes, as a share of the picture."""
-    left, top = max(one[0], other[0]), max(one[1], other[1])
-    return area((left, top, min(one[2], other[2]), min(one[3], other[3])))
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    if width <= 0:
+        return 0.0
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    return width * height if height > 0 else 0.0
 
 
 def overlap(one: Box, other: Box) -> float:
     """Intersection over union, 0..1."""
     both = shared(one, other)
-    union = area(one) + area(other) - both
-    return both / union if union > 0 else 0.0
+    return both / (area(one) + area(other) - both) if both else 0.0
 
 
 def covers(one: Box, other: Box) -> float:

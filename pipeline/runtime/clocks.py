@@ -66,7 +66,7 @@ class LiveClock:
     def sleep(self, seconds: float) -> None:
         """Wait, in pieces short enough to be stopped."""
         until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0 and not self._stopped():
+        while not self._stopped() and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -66,6 +67,18 @@ class RunDirectory:
         self.sweep()
         (self.path / "lock").unlink(missing_ok=True)
         os.close(self._lock)
+
+
+def check_held(path: Path) -> None:
+    """Raise OSError unless a daemon holds this folder: one that was killed leaves its files behind."""
+    lock = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def _check_private(path: Path) -> None:

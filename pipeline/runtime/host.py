@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+STOP = signal.SIGUSR1  # from the supervisor: whoever ends a service sends SIGTERM to all processes at once
 _WAKE_MS = 200  # how long a stage sleeps at most: bounds the answer to a signal and the beat
 _TICK_NS = 500_000_000
 _GO_POLL_S = 0.005
@@ -48,8 +49,9 @@ class Host:
         self._context = links.new_context()
         self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if self._row.reads else None
         self._post = links.Post(self._context, run_dir, name, self._tapped)
-        signal.signal(signal.SIGTERM, self._stop)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is the supervisor's business
+        signal.signal(STOP, self._stop)
+        for number in (signal.SIGTERM, signal.SIGINT):  # sent to a whole group, they are the supervisor's business
+            signal.signal(number, signal.SIG_IGN)
         with suppress(OSError):  # asking for more than the user may have is no error
             os.nice(self._row.nice)
 
@@ -137,6 +139,11 @@ class Host:
         except Exception:  # the host loop: one message that a stage chokes on must not take the others along
             self._counts[Word.FAILED] += 1
             log.exception("message_failed", message_type=type(message).__name__)
+
+    def to_stop(self) -> bool:
+        """Whether to stop; who asks is alive: a source that waits for its camera does not stand still."""
+        self._beat()
+        return self.stopping
 
     def _forward(self, outputs: Outputs, hops: tuple[Hop, ...] = (), received: Nanoseconds | None = None) -> None:
         """Send what a stage yields, stamped; a source's time begins anew with each."""

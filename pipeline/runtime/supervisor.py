@@ -18,7 +18,7 @@ from pipeline.core.stage import StageContext
 from pipeline.runtime import forking, logs
 from pipeline.runtime.board import Board, State, Word
 from pipeline.runtime.clocks import LiveClock
-from pipeline.runtime.host import Host, refused
+from pipeline.runtime.host import STOP, Host, refused
 from pipeline.runtime.loading import load, preload
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Supervisor:
         for stage in _STOP_ORDER:
             group = [child for name, child in self.children.items() if topology.split(name)[0] == stage]
             for child in group:
-                self._signal(child, signal.SIGTERM)
+                self._signal(child, STOP)
             for child in group:
                 self._await_end(child, deadline if stage != "capture" else min(deadline, time.monotonic() + 1))
         for pool in (*self._rings.values(), self._keyframes):
@@ -142,7 +142,7 @@ class Supervisor:
                 if camera in (None, name)
             },
             keyframes=_mapped(self._keyframes, writable=stage == "trigger"),
-            clock=LiveClock(lambda: self.board.go_ns, lambda: host.stopping),
+            clock=LiveClock(lambda: self.board.go_ns, host.to_stop),
             camera=next((name for name in self._rings if name == camera), None),
             lives=self.board.get(host.name, Word.RESTARTS),
             config_hash=self._home.config_hash,

@@ -82,6 +82,7 @@ def _row(board: Board, name: str) -> dict[str, str | int | float]:
 def _board(run_dir: Path | None) -> tuple[Path, Board]:
     folder = run_dir or folders.run_dir("")
     try:
+        folders.check_held(folder)
         return folder, Board.open(folder / "board")
     except (OSError, ValueError) as error:
         raise RunDirectoryError(f"{folder}: no daemon runs here: name its folder with --run-dir") from error

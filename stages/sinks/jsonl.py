@@ -84,7 +84,7 @@ class JsonLines:
         with self._path.open("rb") as file:
             first = msgspec.json.decode(file.readline(), type=_Head).id
         self._path.rename(self._path.with_name(f"{self._path.stem}-{first}{self._path.suffix}"))
-        os.close(self._file)
+        self.close()
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
         old = sorted(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"))
         for path in old[: -self._settings.keep_files]:

@@ -47,8 +47,9 @@ class Spooled:
         self._waiting.append((event, line))
         self.flush()
         if len(self._waiting) > self._most:
-            routine = (place for place, (old, _) in enumerate(self._waiting) if old.severitytext == "INFO")
-            del self._waiting[next(routine, 0)]
+            # the first may be half written: it stays
+            routine = (n for n, (old, _) in enumerate(self._waiting) if n and old.severitytext == "INFO")
+            del self._waiting[next(routine, min(1, len(self._waiting) - 1))]
             self.lost += 1
 
     def flush(self) -> None:

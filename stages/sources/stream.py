@@ -42,7 +42,9 @@ class Stream:
                 metadata_errors="replace",
             )
         except (av.error.FFmpegError, OSError, ValueError) as error:
-            raise SourceError(f"{self.name}: {_remedy(url, error, time.monotonic() - asked, settings)}") from error
+            raise SourceError(
+                f"{self.name}: {_remedy(url, error, time.monotonic() - asked, settings)}"
+            ) from None  # its own text holds the password
         self._decoder = Decoder(
             container, self.name, live=True, rotation=rotation, silent_after_s=settings.read_timeout_s
         )
@@ -52,7 +54,7 @@ class Stream:
         try:
             yield from self._decoder.pictures()
         except OSError as error:
-            raise SourceError(f"{self.name}: {error.strerror or error}") from error
+            raise SourceError(f"{self.name}: {error.strerror or error}") from None  # likewise
 
     def report(self) -> Report:
         """Say what was read so far."""

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from pipeline.runtime.board import Word
-from tests.daemons import STAGES, Daemon, alive, eventually, free_port
+from tests.daemons import STAGES, WALKER, Daemon, alive, eventually, free_port
 
 PATIENCE = (
     "from pipeline import topology; topology.STAGES['{0}'] = topology.STAGES['{0}']._replace(stalled_after_s={1})"
@@ -52,7 +52,7 @@ def assert_each_ended_once(daemon):
 
 
 def test_every_stage_that_is_killed_is_replaced_and_every_incident_ends_once(new_daemon):
-    daemon = new_daemon().start()
+    daemon = new_daemon(WALKER.replace("pause_s=2", "pause_s=1")).start()
     for number, stage in enumerate(STAGES):
         daemon.await_incident()
         daemon.kill(stage)
@@ -195,9 +195,9 @@ def test_events_that_a_full_disk_did_not_take_are_delivered_when_it_does(new_dae
 def test_who_does_not_read_standard_output_keeps_no_event_from_the_file(new_daemon):
     reader, writer = os.pipe()
     try:
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, bytes(fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)))
         daemon = new_daemon(more='[emit]\nsinks = ["stdout", "jsonl"]\nevidence = false\n', stdout=writer).start()
-        daemon.await_event("incident.end", 14, after=1)
+        daemon.await_event("incident.end", 9)
         assert daemon.stop()[0] == 0
         assert_each_ended_once(daemon)
     finally:

@@ -362,3 +362,13 @@ def test_a_frame_that_the_ring_has_moved_past_costs_the_picture_not_the_incident
         gate.ring.copy(picture(90))
         gate.see(at_s, seen(box=HERE), frame=msgspec.structs.replace(late, sequence=gate.ring.begun - 7))
     assert gate.operations()[0] == "start"
+
+
+def test_a_camera_that_was_lost_before_a_kill_is_told_found_and_not_lost_again(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    lost = m.CameraChanged(camera="gate", state="lost", reason="no answer", pts_ns=0, utc_ns=NOON_NS)
+    gate.follow(gate.trigger.handle(lost))
+    gate.live()
+    gate.follow(gate.trigger.handle(lost))
+    gate.follow(gate.trigger.handle(msgspec.structs.replace(lost, state="found", reason="opened")))
+    assert [event.kind.split(".")[2] for event in gate.events("camera")] == ["lost", "found"]
