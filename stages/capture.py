@@ -46,6 +46,7 @@ class Capture(Stage):
             began: int = given if given is not None else source.began_utc_ns or 0
             for picture in self._looked_at(source):
                 assert picture.pts_ns is not None
+                self.share = min(1.0, picture.index / source.declared) if source.declared else 0.0
                 yield self._kept(picture, picture.pts_ns, began + picture.pts_ns)
         finally:
             self.report = source.report()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pipeline import topology
-from pipeline.core.messages import FrameCaptured, Hop
+from pipeline.core.messages import Hop
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime.loading import load
 
@@ -32,8 +32,8 @@ _BEING_READ_AND_WRITTEN = 4  # slots that the queue must leave: one read, one wr
 class Lockstep:
     """All stages of the topology, for one camera, in this process."""
 
-    def __init__(self, context: StageContext, watch: Callable[[FrameCaptured], None] = lambda _: None) -> None:
-        """`watch` is called with every frame before it is handled."""
+    def __init__(self, context: StageContext, watch: Callable[[AnyMessage], None] = lambda _: None) -> None:
+        """`watch` is called with every message before it is handled."""
         self._stages: dict[str, Stage] = {name: load(name, context) for name in topology.STAGES}
         self._ahead = context.settings.frames.slots - _BEING_READ_AND_WRITTEN
         self._watch = watch
@@ -54,8 +54,6 @@ class Lockstep:
         name = next(name for name, row in topology.STAGES.items() if not row.reads)
         try:
             for message in self._decoded_ahead(name, self.source.produce()):
-                if isinstance(message, FrameCaptured):
-                    self._watch(message)
                 self._follow(iter((message,)))
         finally:
             for stage in self._stages.values():
@@ -68,6 +66,7 @@ class Lockstep:
         said: deque[AnyMessage] = deque(outputs)
         while said:
             message = said.popleft()
+            self._watch(message)
             link = topology.link_of(message)
             self.counts[link] += 1
             for reader in topology.readers(link):

@@ -8,6 +8,7 @@ import select
 import shutil
 import signal
 import time
+from enum import IntEnum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -17,12 +18,12 @@ import numpy as np
 from pipeline.core import events, telling
 from pipeline.core.errors import ConfigError, FrameTooLargeError, SourceError
 from pipeline.core.frames import FramePool
-from pipeline.core.messages import FrameCaptured, Priority
+from pipeline.core.messages import EventRaised, FrameCaptured, Priority
 from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.vocabulary import CameraId, Nanoseconds
 from pipeline.runtime import forking, logs
-from pipeline.runtime.board import Board, Word
+from pipeline.runtime.board import Board
 from pipeline.runtime.clocks import MediaClock
 from pipeline.runtime.loading import preload
 from pipeline.runtime.lockstep import Lockstep
@@ -30,6 +31,8 @@ from pipeline.runtime.lockstep import Lockstep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from pipeline.core.messages import AnyMessage
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
 
@@ -41,6 +44,7 @@ SUFFIXES = frozenset(
         *("h264", "264", "h265", "265", "hevc", "mjpeg"),  # raw streams
     )
 )
+_STARTED = "fieldwatch.incident.start.v1"
 _PARTS = ".parts"
 _LEFTOVERS = ("events.jsonl", "timings.jsonl", "summary.json", "evidence")
 
@@ -72,11 +76,21 @@ class Outcome(msgspec.Struct, kw_only=True):
     latency_ms: dict[str, tuple[float, float, int]] = {}  # per stage: median, 95th percentile, messages
 
 
+class Column(IntEnum):
+    """What a worker tells of its recording on the board."""
+
+    FRAMES = 0
+    MEDIA_NS = 1
+    INCIDENTS = 2
+    PERMILLE = 3  # of the recording, as far as the container says how long it is
+
+
 class Progress(NamedTuple):
     """How far a replay is."""
 
     done: int
     total: int
+    share: float  # of all recordings, each counting alike
     frames: int
     media_s: float
     incidents: int
@@ -212,9 +226,13 @@ class Replay:
             began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
         )
 
-        def watch(message: FrameCaptured) -> None:
-            row[Word.HANDLED] = message.frame.index + 1
-            row[Word.BEAT_NS] = message.frame.pts_ns
+        def watch(message: AnyMessage) -> None:
+            if isinstance(message, FrameCaptured):
+                row[Column.FRAMES] = message.frame.index + 1
+                row[Column.MEDIA_NS] = message.frame.pts_ns
+                row[Column.PERMILLE] = round(1000 * run.source.share)
+            elif isinstance(message, EventRaised):
+                row[Column.INCIDENTS] += message.kind == _STARTED
 
         run = Lockstep(context, watch)
         outcome = Outcome(name=recording.name, status="whole")
@@ -225,8 +243,8 @@ class Replay:
         _fill(outcome, run, row)
         counted = _count_types(part / "events.jsonl")
         outcome.events = sum(counted.values())
-        outcome.incidents = counted.get("fieldwatch.incident.start.v1", 0)
-        row[Word.REPORTED] = outcome.incidents
+        outcome.incidents = counted.get(_STARTED, 0)
+        row[Column.PERMILLE] = 1000
         return outcome
 
     def _wait(self) -> None:
@@ -284,9 +302,10 @@ class Replay:
         return Progress(
             len(self._outcomes),
             len(self._recordings),
-            sum(int(row[Word.HANDLED]) for row in rows),
-            sum(int(row[Word.BEAT_NS]) for row in rows) / 1e9,
-            sum(int(row[Word.REPORTED]) for row in rows),
+            sum(int(row[Column.PERMILLE]) for row in rows) / 1000 / len(rows),
+            sum(int(row[Column.FRAMES]) for row in rows),
+            sum(int(row[Column.MEDIA_NS]) for row in rows) / 1e9,
+            sum(int(row[Column.INCIDENTS]) for row in rows),
             time.monotonic() - started,
         )
 
@@ -308,12 +327,12 @@ def coverage(outcomes: list[Outcome]) -> float:
 
 def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
     outcome.latency_ms = _latencies(run.work_ms)
-    outcome.media_s = round(int(row[Word.BEAT_NS]) / 1e9, 3)
+    outcome.media_s = round(int(row[Column.MEDIA_NS]) / 1e9, 3)
     report = getattr(run.source, "report", None)
     if report is None:
         return
     outcome.frames, outcome.declared, outcome.corrupt = report.frames, report.declared, report.corrupt
-    row[Word.HANDLED] = report.frames
+    row[Column.FRAMES] = report.frames
     if outcome.status == "whole" and report.truncated:
         outcome.status, outcome.reason = "truncated", report.truncated
     elif outcome.status == "whole" and report.corrupt:

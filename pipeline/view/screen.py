@@ -61,8 +61,8 @@ def progress(*, quiet: bool) -> Iterator[Callable[[State], None]]:
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("replay", total=None, told="")
-        yield lambda state: bar.update(task, total=state.total, completed=state.done, told=_told(state))
+        task = bar.add_task("replay", total=1.0, told="")
+        yield lambda state: bar.update(task, completed=state.share, told=_told(state))
 
 
 def _told(state: State) -> str:

@@ -102,6 +102,7 @@ class Decoder:
         self.fps = float(rate) if rate else _FALLBACK_FPS
         self._timeline = Timeline(self.fps)
         self.began_utc_ns = _creation_time(container.metadata.get("creation_time"))
+        self.declared = self._stream.frames or None
         self.failure: str | None = None  # the error that ended the reading, if one did
 
     def pictures(self) -> Iterator[DecodedPicture]:
@@ -116,8 +117,7 @@ class Decoder:
 
     def report(self) -> Report:
         """Say what was read, and whether the recording was cut."""
-        declared = self._stream.frames or None
-        return Report(self._frames, declared, self._corrupt + self._refused, self._truncated())
+        return Report(self._frames, self.declared, self._corrupt + self._refused, self._truncated())
 
     def close(self) -> None:
         """Close the container."""

@@ -26,6 +26,7 @@ class Footage:
         self._path = path
         self._decoder = Decoder(_opened(path), path.name, live=False, rotation=rotation)
         self.began_utc_ns = self._decoder.began_utc_ns
+        self.declared = self._decoder.declared
 
     def pictures(self) -> Iterator[DecodedPicture]:
         """Yield all pictures that decode. Raises SourceError where there is none at all."""

@@ -66,6 +66,11 @@ class Source(Protocol):
         """When the recording began, where its container says so; nanoseconds since 1970."""
         ...
 
+    @property
+    def declared(self) -> int | None:
+        """Pictures that the container says it has."""
+        ...
+
     def pictures(self) -> Iterator[Picture]:
         """Yield all pictures, in the order in which they are shown."""
         ...

@@ -29,6 +29,7 @@ class Stream:
     """A camera that is read as it sends. Raises SourceError when it does not come, stops or falls silent."""
 
     began_utc_ns: int | None = None
+    declared: int | None = None
 
     def __init__(self, url: str, settings: CaptureSettings, *, rotation: Rotation | None = None) -> None:
         self.name = redacted(url)

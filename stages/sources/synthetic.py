@@ -76,6 +76,7 @@ class Synthetic:
 
     def __init__(self, url: str) -> None:
         self.scene = parse(url)
+        self.declared: int | None = round(self.scene.seconds * self.scene.fps)
         self._drawn = 0
 
     def pictures(self) -> Iterator[DrawnPicture]:
@@ -90,7 +91,7 @@ class Synthetic:
 
     def report(self) -> Report:
         """All of it was there."""
-        return Report(self._drawn, round(self.scene.seconds * self.scene.fps), 0, None)
+        return Report(self._drawn, self.declared, 0, None)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -38,6 +38,7 @@ from tests.bench.report import last_line, table
 ROOT = Path(__file__).parents[2]
 DVRSCAN = "dvr-scan==1.8.2.1"
 FILES = 4  # replayed at once, for the wall time
+QUIET = 0.1  # of a core, for the rest of the machine
 EVERY_PICTURE = 1000.0  # looked at a second: more than there are
 
 
@@ -74,20 +75,35 @@ CLIPS = {
 class Spent(NamedTuple):
     cpu_s: float
     wall_s: float
+    others: float  # cores that the rest of the machine kept busy meanwhile
 
 
-def _ended(pid: int, began: float) -> Spent:
-    """Wait for a child; what it spent, with all its own children."""
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        raise SystemExit(f"a measured process ended with status {os.waitstatus_to_exitcode(status)}")
-    return Spent(usage.ru_utime + usage.ru_stime, time.monotonic() - began)
+class Stopwatch:
+    """Started before a child is, read when it ends."""
+
+    def __init__(self) -> None:
+        self._began, self._busy = time.monotonic(), _busy_s()
+
+    def ended(self, pid: int) -> Spent:
+        """Wait for a child; what it spent, with all its own children."""
+        _, status, usage = os.wait4(pid, 0)
+        if status:
+            raise SystemExit(f"a measured process ended with status {os.waitstatus_to_exitcode(status)}")
+        cpu_s, wall_s = usage.ru_utime + usage.ru_stime, time.monotonic() - self._began
+        return Spent(cpu_s, wall_s, max(0.0, _busy_s() - self._busy - cpu_s) / wall_s)
+
+
+def _busy_s() -> float:
+    """CPU time of the whole machine so far: all but idle and waiting for disks."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        fields = [int(field) for field in file.readline().split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
 
 
 def forked(work: object, *arguments: object) -> Spent:
     """Run a function in a child that has everything imported."""
     sys.stdout.flush()
-    began = time.monotonic()
+    watch = Stopwatch()
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -96,12 +112,12 @@ def forked(work: object, *arguments: object) -> Spent:
             status = 0
         finally:
             os._exit(status)
-    return _ended(pid, began)
+    return watch.ended(pid)
 
 
 def started(command: list[object], log: Path, cores: set[int] | None = None) -> Spent:
     """Run a program, and show what it said when it fails."""
-    began = time.monotonic()
+    watch = Stopwatch()
     with log.open("wb") as file:
         child = subprocess.Popen(
             [str(part) for part in command],
@@ -112,7 +128,7 @@ def started(command: list[object], log: Path, cores: set[int] | None = None) -> 
             preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None,  # noqa: PLW1509  # no thread runs here
         )
         try:
-            return _ended(child.pid, began)
+            return watch.ended(child.pid)
         except SystemExit:
             print(log.read_text(encoding="utf-8", errors="replace")[-2000:])
             raise
@@ -130,17 +146,17 @@ def decode(clip: Path) -> None:
                 pass
 
 
-def watch(clip: Path, frames_per_s: float) -> None:
+def motion(clip: Path, frames_per_s: float) -> None:
     """Decode and motion, as in a replay."""
     settings = Settings(
         cameras={"gate": CameraSettings(source=str(clip))}, capture=CaptureSettings(frames_per_s=frames_per_s)
     )
     ring = FramePool.create("bench", settings.frames.slots, settings.frames.largest)
     context = StageContext(settings=settings, rings={"gate": ring}, keyframes=ring, clock=MediaClock(), camera="gate")
-    motion = Motion(context)
-    motion.warm_up()
+    stage = Motion(context)
+    stage.warm_up()
     for frame in Capture(context).produce():
-        for _ in motion.handle(frame):
+        for _ in stage.handle(frame):
             pass
 
 
@@ -185,8 +201,8 @@ def main() -> None:
 def _round(clips: dict[str, Path], program: Path | None, folder: Path):
     for name, clip in clips.items():
         yield "decode alone", name, forked(decode, clip)
-        yield "decode + motion", name, forked(watch, clip, CaptureSettings().frames_per_s)
-        yield "decode + motion, every picture", name, forked(watch, clip, EVERY_PICTURE)
+        yield "decode + motion", name, forked(motion, clip, CaptureSettings().frames_per_s)
+        yield "decode + motion, every picture", name, forked(motion, clip, EVERY_PICTURE)
         yield "replay, all stages", name, replay(clip, folder, 1)
         if program is not None:
             yield (
@@ -203,9 +219,14 @@ def _round(clips: dict[str, Path], program: Path | None, folder: Path):
     yield f"{FILES} files, 2 cores", "1080p", replay(many, folder, 2, set(cores[:2]))
 
 
+def _undisturbed(rounds: list[Spent]) -> list[Spent]:
+    """Those in which nothing else ran, where there are any: what takes a core away changes the wall time."""
+    return [one for one in rounds if one.others <= QUIET] or rounds
+
+
 def _report(spent: dict[tuple[str, str], list[Spent]], options: argparse.Namespace) -> None:
     cpu = {key: statistics.median(one.cpu_s for one in rounds) for key, rounds in spent.items()}
-    wall = {key: statistics.median(one.wall_s for one in rounds) for key, rounds in spent.items()}
+    wall = {key: statistics.median(one.wall_s for one in _undisturbed(rounds)) for key, rounds in spent.items()}
     rows = [
         (
             *key,
@@ -213,12 +234,17 @@ def _report(spent: dict[tuple[str, str], list[Spent]], options: argparse.Namespa
             f"{min(rounds).cpu_s:.2f}-{max(rounds).cpu_s:.2f}",
             f"{cpu[key] / cpu[key[0], 'decode alone']:.2f}",
             f"{wall[key]:.2f}",
+            f"{statistics.median(one.others for one in rounds):.2f}",
         )
         for key, rounds in spent.items()
     ]
     lengths = ", ".join(f"{options.seconds * clip.longer:g} s at {name}{clip.fps}" for name, clip in CLIPS.items())
-    head = ("footage", "way", "CPU s", "from - to", "by decode", "wall s")
+    head = ("footage", "way", "CPU s", "from - to", "by decode", "wall s", "cores busy with others")
     table(f"One recording ({lengths}), medians of {options.rounds} rounds", head, sorted(rows, key=lambda row: row[0]))
+
+    many = [rounds for (_, way), rounds in spent.items() if way.startswith(f"{FILES} files")]
+    if any(one.others > QUIET for rounds in many for one in _undisturbed(rounds)):
+        print("\n  The cores were never free while several files were replayed: the ratio of wall times is too high.")
 
     def ratio(numbers: dict[tuple[str, str], float], clip: str, way: str, by: str) -> float:
         return round(numbers[clip, way] / numbers[clip, by], 3)
