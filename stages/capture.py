@@ -56,19 +56,20 @@ class Capture(Stage):
         """At the speed at which it was recorded, skipping what a camera would not have waited for."""
         try:
             source = self._opened()
+            since = self.context.clock.now()[0]
             yield self._changed("found", "opened")
             for picture in self._looked_at(source):
-                yield from self._in_time(picture)
+                yield from self._in_time(picture, since if since > _LATE_NS else 0)
             source.close()
             yield self._changed("ended", "eof")
         except (SourceError, FrameTooLargeError) as error:
             yield self._changed("ended", str(error))
 
-    def _in_time(self, picture: Picture) -> Outputs:
-        """Wait until a recorded picture is due, and drop it when that is long past."""
+    def _in_time(self, picture: Picture, since_ns: int) -> Outputs:
+        """Wait until a recorded picture is due; drop it when that is long past, or when an earlier life showed it."""
         assert picture.pts_ns is not None
         now, utc = self.context.clock.now()
-        if picture.pts_ns < now - _LATE_NS:
+        if picture.pts_ns < max(since_ns, now - _LATE_NS):
             self.context.clock.sleep(0)  # no picture passes meanwhile: say that somebody works
             return
         if picture.pts_ns > now:

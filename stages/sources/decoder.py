@@ -182,7 +182,8 @@ class Decoder:
 def _nanoseconds(frame: VideoFrame) -> int | None:
     if frame.pts is None or frame.time_base is None:
         return None
-    return round(frame.pts * frame.time_base * 1_000_000_000)
+    base = frame.time_base  # whole numbers: a fraction costs five times as much, for every picture
+    return (frame.pts * 1_000_000_000 * base.numerator + base.denominator // 2) // base.denominator
 
 
 def _upright(frame: VideoFrame) -> Rotation:

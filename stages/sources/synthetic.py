@@ -56,15 +56,20 @@ class DrawnPicture:
     rotation: Rotation = 0
     full_range = False
 
-    def __init__(self, luma: Plane, index: int, pts_ns: int) -> None:
-        self._luma = luma
+    def __init__(self, scene: Scene, ground: Plane, index: int) -> None:
+        self._scene = scene
+        self._ground = ground
         self.index = index
-        self.pts_ns = pts_ns
-        self.height, self.width = luma.shape
+        self.pts_ns = round(index * 1e9 / scene.fps)
+        self.height, self.width = ground.shape
 
     def copy_to(self, planes: Planes) -> None:
-        """Write luma, and neutral chroma with a trace of blue, so that it does not pass for infra-red."""
-        np.copyto(planes.y, self._luma)
+        """Draw luma, and neutral chroma with a trace of blue, so that it does not pass for infra-red.
+
+        Only here: a picture that nobody looks at costs nothing, and each has noise of its own, whatever came before.
+        """
+        generator = np.random.default_rng((self._scene.seed, self.index))
+        np.copyto(planes.y, _draw(self._scene, self._ground, generator, self.pts_ns / 1e9))
         planes.u.fill(136)
         planes.v.fill(124)
 
@@ -82,11 +87,9 @@ class Synthetic:
     def pictures(self) -> Iterator[DrawnPicture]:
         """Yield the pictures as fast as they are asked for."""
         scene = self.scene
-        generator = np.random.default_rng(scene.seed)
-        ground = _ground(scene, generator)
+        ground = _ground(scene, np.random.default_rng(scene.seed))
         for index in range(round(scene.seconds * scene.fps)):
-            pts_ns = round(index * 1e9 / scene.fps)
-            yield DrawnPicture(_draw(scene, ground, generator, pts_ns / 1e9), index, pts_ns)
+            yield DrawnPicture(scene, ground, index)
             self._drawn += 1
 
     def report(self) -> Report:

@@ -25,6 +25,11 @@ def quiet_clip(folder):
     return ["--clip", clip]
 
 
+def own_cache(folder):
+    """Tiny clips are drawn there, and go with it."""
+    return ["--cache", folder]
+
+
 def few_clips(folder):
     """The folder of clips with ground truth, with two of them and those that nobody can read."""
     if not FOOTAGE.is_dir():
@@ -56,7 +61,7 @@ BENCHMARKS = {
     "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
         "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
     }),
-    "replay_speed": (["--seconds", "1", "--rounds", "1", "--no-dvrscan"], lambda folder: ["--cache", folder], {
+    "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
     }),
 }  # fmt: skip
