@@ -105,10 +105,12 @@ class Mailbox:
         What came while the last messages were handled is taken in first; what is waited for is yielded at once,
         as looking for more would come between a frame and its reader. Yields nothing when nothing came in time.
         """
-        while self._receive(zmq.NOBLOCK):
-            pass
+        while (message := self._receive(zmq.NOBLOCK)) is not None:
+            self.dropped += self._inbox_of[type(message)].offer(message)
         if not any(self._inboxes):
-            self._receive(0)
+            if (message := self._receive(0)) is not None:
+                yield message
+            return
         for inbox in self._inboxes:
             if inbox:
                 yield inbox.take()
@@ -117,17 +119,19 @@ class Mailbox:
         """Close the socket."""
         self._socket.close(linger=0)
 
-    def _receive(self, flags: int) -> bool:
-        try:
-            data = self._socket.recv(flags)
-        except zmq.Again:
-            return False
-        try:
-            message = messages.decode(data)
-            self.dropped += self._inbox_of[type(message)].offer(message)
-        except (msgspec.DecodeError, KeyError):
+    def _receive(self, flags: int) -> AnyMessage | None:
+        """Return the next message that is for us; None when there is none (in time)."""
+        while True:
+            try:
+                message = messages.decode(self._socket.recv(flags))
+            except zmq.Again:
+                return None
+            except msgspec.DecodeError:
+                self.garbled += 1
+                continue
+            if type(message) in self._inbox_of:
+                return message
             self.garbled += 1
-        return True
 
 
 class Tap:
