@@ -1,7 +1,8 @@
 """Do two files of events tell of the same incidents? For replays of one recording on two kinds of machine.
 
 Decoders agree to the bit everywhere, but resizing and convolutions round differently on ARM and x86, so likelihoods
-differ in the second decimal. What must not differ: which incidents there are, when they begin and end, what they are about.
+differ in the second decimal. What must not differ: which incidents there are, when they begin and end, what they are
+about.
 
 usage: python tools/same_incidents.py ONE OTHER [--tolerance SECONDS]        exit status: 0 the same, 1 not
 """
@@ -27,7 +28,8 @@ class Incident(NamedTuple):
 
 def read(path: Path) -> list[Incident]:
     """Return the ended incidents of a file, in the order in which they began."""
-    ends = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if ".incident.end." in line)
+    events = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    ends = (event for event in events if ".incident.end." in event["type"])
     found = (
         Incident(
             event["source"],
