@@ -235,7 +235,7 @@ class Trigger(Stage):
         return incidents.recognised(course, found, _GROUPS.get(label or ""), seen.frame.pts_ns)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
-        rules = incidents.rules_hit(course, place, moment)
+        rules = incidents.rules_hit(course, place, moment if areas.clock_is_set(moment) else None)
         visits = incidents.visits(self._visits.get(key, ()), course)
         return msgspec.structs.replace(course, rules=rules, visits=visits)
 
@@ -250,7 +250,7 @@ class Trigger(Stage):
         try:
             with self.context.rings[frame.camera].reading(frame) as planes:
                 sequence = self.context.keyframes.copy(planes)
-                light = _light(planes, None if self.context.clock.media else moment)
+                light = _light(planes, moment if areas.clock_is_set(moment) else None)
         except FrameOverwrittenError:
             return course
         box = best.box if best else around(seen.boxes) if seen.boxes else WHOLE

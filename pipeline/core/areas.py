@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pipeline.core.settings import CameraSettings, PriorityName, Settings
     from pipeline.core.vocabulary import CameraId, Nanoseconds
 
+_EARLIEST_YEAR = 2020  # this software is younger
 OUTSIDE = ""  # the key of what lies in no zone
 
 
@@ -65,6 +66,11 @@ def area_of(box: Box, places: dict[str, Area]) -> str | None:
 def local(utc_ns: Nanoseconds, zone: tzinfo) -> datetime:
     """Return a moment as people at the site say it."""
     return datetime.fromtimestamp(utc_ns / 1e9, UTC).astimezone(zone)
+
+
+def clock_is_set(moment: datetime) -> bool:
+    """Whether a moment can be true: a board without a clock starts in 1970, a recording of unknown date begins there."""
+    return moment.year >= _EARLIEST_YEAR
 
 
 def utc(utc_ns: Nanoseconds) -> datetime:

@@ -372,3 +372,12 @@ def test_a_camera_that_was_lost_before_a_kill_is_told_found_and_not_lost_again(c
     gate.follow(gate.trigger.handle(lost))
     gate.follow(gate.trigger.handle(msgspec.structs.replace(lost, state="found", reason="opened")))
     assert [event.kind.split(".")[2] for event in gate.events("camera")] == ["lost", "found"]
+
+
+@pytest.mark.parametrize(("utc_ns", "hit"), [(NOON_NS, ("after_hours",)), (0, ())])
+def test_opening_hours_hold_only_where_the_clock_is_set(camera, utc_ns, hit):
+    gate = camera(cameras={"gate": {"source": "synthetic://", "open_hours": "07:00-09:00"}})
+    for count in range(12):
+        made = frame(gate.ring.copy(picture(90)) + 1, at_s=count / 4)
+        gate.see(count / 4, seen(box=HERE), frame=msgspec.structs.replace(made, utc_ns=utc_ns + made.pts_ns))
+    assert gate.events()[-1].data.facts.rules_hit == hit
