@@ -69,7 +69,7 @@ def local(utc_ns: Nanoseconds, zone: tzinfo) -> datetime:
 
 
 def clock_is_set(moment: datetime) -> bool:
-    """Whether a moment can be true: a board without a clock starts in 1970, a recording of unknown date begins there."""
+    """Whether a moment can be true: boards without a clock start in 1970, and recordings of unknown date begin there."""
     return moment.year >= _EARLIEST_YEAR
 
 
