@@ -69,7 +69,7 @@ def local(utc_ns: Nanoseconds, zone: tzinfo) -> datetime:
 
 
 def clock_is_set(moment: datetime) -> bool:
-    """Whether a moment can be true: boards without a clock start in 1970, and recordings of unknown date begin there."""
+    """Whether a moment can be true: boards without a clock and recordings of unknown date begin in 1970."""
     return moment.year >= _EARLIEST_YEAR
 
 

@@ -1,0 +1,140 @@
+"""What the commands say, and with which exit status."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import main
+
+CONFIG = """
+[cameras.gate]
+source = "rtsp://admin:secret@10.0.0.5/sub?token=secret"
+[cameras.gate.zones.bay]
+polygon = [[0.1, 0.5], [0.6, 0.5], [0.6, 1.0]]
+restricted = true
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def invoke(*arguments, config=None):
+        path = tmp_path / "site.toml"
+        if config is not None:
+            path.write_text(config, encoding="utf-8")
+        return CliRunner().invoke(main, [str(path) if part == "CONFIG" else str(part) for part in arguments])
+
+    return invoke
+
+
+def line(subject, operation, **changes):
+    data = {
+        "operation": operation,
+        "facts": {"track": {"dwell_s": 36}, "rules_hit": ["loiter"]},
+        "scene": {"class": "person", "label": "person", "likelihood": 0.9},
+        "analysis": {"status": "skipped", "summary": "A person at gate for 36 s."},
+    }
+    return {
+        "type": f"fieldwatch.incident.{operation}.v1",
+        "time": "2026-11-29T12:00:00.000Z",
+        "source": "/site/s/device/d/camera/gate",
+        "subject": subject,
+        "severitytext": "WARN",
+        "data": data | ({"ended_by": "quiet"} if operation == "end" else {}),
+    } | changes
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "events.jsonl"
+
+    def write(*rows):
+        path.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write
+
+
+def test_a_valid_configuration_is_shown_by_what_it_does(run):
+    result = run("check", "CONFIG", config=CONFIG)
+    assert result.exit_code == 0
+    assert "nobody may be here" in result.output
+    assert "valid, 1 cameras" in result.output
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_configuration_is_shown_without_its_passwords(run, options):
+    result = run("check", "CONFIG", *options, config=CONFIG)
+    assert "10.0.0.5/sub" in result.output
+    assert "secret" not in result.output
+
+
+def test_every_mistake_is_told_with_file_line_and_the_key_that_was_meant(run):
+    result = run("check", "CONFIG", config="[motion]\nsensitivty = 1\n[trigger]\ngap = 3\n")
+    assert result.exit_code == 2
+    assert "site.toml:2: unknown key `motion.sensitivty`; did you mean `sensitivity`?" in result.output
+    assert "site.toml:4: unknown key `trigger.gap`; did you mean `gap_s`?" in result.output
+
+
+def test_without_cameras_there_is_nothing_to_run(run):
+    result = run("run", "CONFIG", config="")
+    assert result.exit_code == 2
+    assert "no cameras: add a table [cameras.NAME] with a source" in result.output
+
+
+def test_an_incident_is_one_row_of_the_timeline(run, file):
+    result = run("events", file(line("a", "start"), line("a", "update"), line("a", "end"), line("b", "start")))
+    rows = [row for row in result.output.splitlines() if "2026-11-29" in row]
+    assert len(rows) == 2
+    assert "loiter; quiet" in rows[0]
+    assert "36 s …" in rows[1], "it goes on"
+
+
+def test_all_events_are_rows_when_asked_for(run, file):
+    result = run("events", file(line("a", "start"), line("a", "end")), "--all")
+    assert result.output.count("2026-11-29") == 2
+
+
+def test_events_are_chosen_by_camera_and_type(run, file):
+    other = line("b", "start", source="/site/s/device/d/camera/yard")
+    path = file(line("a", "start"), other, line("a", "end"))
+    chosen = run("events", path, "--camera", "gate", "--type", "incident.end", "--json")
+    assert [json.loads(row)["subject"] for row in chosen.output.splitlines()] == ["a"]
+
+
+def test_lines_that_are_no_events_are_counted_not_hidden(run, file):
+    result = run("events", file(line("a", "start"), "{torn\n", "[]\n", "\n"))
+    assert result.exit_code == 0
+    assert "3 lines are no events, the first is line 2" in result.output
+
+
+def test_the_topology_is_told_to_programs_too(run):
+    tables = json.loads(run("topology", "--json").output)
+    assert tables["stages"]["motion"]["reads"] == {"frames": "latest"}
+    assert run("topology", "--mermaid").output.startswith("flowchart LR")
+
+
+def test_a_link_that_is_not_there_is_told_with_the_nearest(run, tmp_path):
+    result = run("tap", "evnts", "--run-dir", tmp_path)
+    assert result.exit_code == 2
+    assert "no link `evnts`; did you mean `events`?" in result.output
+
+
+@pytest.mark.parametrize("command", [("status",), ("tap", "events")])
+def test_where_no_daemon_runs_that_is_said(run, tmp_path, command):
+    result = run(*command, "--run-dir", tmp_path)
+    assert result.exit_code == 2
+    assert "no daemon runs here: name its folder with --run-dir" in result.output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_there_for_shells(run, shell):
+    assert "_PIPELINE_COMPLETE" in run("completion", shell).output
+
+
+def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):
+    (tmp_path / "out").write_text("a file", encoding="utf-8")
+    (tmp_path / "clip.mp4").write_bytes(b"x")
+    result = run("replay", tmp_path / "clip.mp4", "--out", tmp_path / "out")
+    assert result.exit_code == 1
+    assert str(tmp_path / "out") in result.output
