@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,7 +15,7 @@ from pipeline.core.errors import PipelineError
 from pipeline.resources import config_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording, Report
@@ -25,7 +27,7 @@ Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configur
 truncated or unreadable; 130 interrupted.
 """
 
-_path = click.Path(path_type=Path)
+_path = click.Path(path_type=Path, readable=False)  # what may not be read is told of where it is used
 _existing = click.Path(path_type=Path, exists=True)
 
 
@@ -43,7 +45,8 @@ class _Command(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(WHOLE)
         except OSError as error:  # a folder that is not ours, a disk that is full
-            _fail(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+            reason = str(error.strerror or error)
+            _fail(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
 
 
 def _print_file(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -104,9 +107,11 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     settings = _settings(config)
     recordings = replaying.find(paths)
     if live:
+        if began or jobs or as_json:
+            _fail("--live is at the speed of now, and has no summary: not with --began, --jobs or --json", USAGE)
         _live(settings, recordings, camera, out)
         return
-    with screen.output_folder(out) as folder:
+    with _cleared_up(), screen.output_folder(out) as folder:
         run = replaying.Replay(settings, recordings, folder, jobs or len(os.sched_getaffinity(0)), camera)
         with screen.progress(quiet=quiet) as told:
             report = run.run(screen.moment(began), told)
@@ -215,6 +220,24 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(main, {}, "pipeline", "_PIPELINE_COMPLETE").source())
+
+
+@contextmanager
+def _cleared_up() -> Iterator[None]:
+    """Whoever ends us from outside (`timeout`, a service manager, a terminal that closes) leaves nothing behind."""
+
+    def end(number: int, _: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # nohup
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _live(settings: Settings, recordings: list[Recording], camera: str, out: Path | None) -> None:

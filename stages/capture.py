@@ -62,8 +62,8 @@ class Capture(Stage):
                 yield from self._in_time(picture, since if since > _LATE_NS else 0)
             source.close()
             yield self._changed("ended", "eof")
-        except (SourceError, FrameTooLargeError) as error:
-            yield self._changed("ended", str(error))
+        except (SourceError, FrameTooLargeError) as error:  # nobody watches here: that is to be told
+            yield self._changed("lost", str(error))
 
     def _in_time(self, picture: Picture, since_ns: int) -> Outputs:
         """Wait until a recorded picture is due; drop it when that is long past, or when an earlier life showed it."""

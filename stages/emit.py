@@ -14,7 +14,7 @@ from pipeline.core.errors import FrameOverwrittenError, SinkUnavailableError
 from pipeline.core.messages import EventDelivered, EventKey, EventRaised, Priority, Ticked
 from pipeline.core.stage import Stage
 from stages import evidence
-from stages.sinks.jsonl import JsonLines
+from stages.sinks.jsonl import RECENT, JsonLines
 from stages.sinks.spool import Spooled
 from stages.sinks.stdout import Stdout
 
@@ -39,7 +39,7 @@ class Emit(Stage):
         self._folder = Path(self._rows.folder)
         self._sinks: list[Spooled] = []
         self._sequences: dict[str, int] = {}
-        self._recent: set[str] = set()
+        self._recent: dict[str, None] = {}  # the newest ids, oldest first
         self._owed: dict[EventKey, None] = {}  # events to acknowledge, in order
         self._told: dict[str, str | None] = {}  # sinks whose trouble was told
         self._pictures = 0
@@ -56,7 +56,7 @@ class Emit(Stage):
             try:
                 written = lines.open()
                 self._sequences |= written.sequences
-                self._recent = set(written.ids)
+                self._recent = dict.fromkeys(written.ids)
             except SinkUnavailableError:  # told with the first event that waits for it
                 pass
             self._sinks.append(Spooled(name, lines, self._rows.spool, durable=True))
@@ -94,7 +94,9 @@ class Emit(Stage):
         if self.context.clock.media:
             self._note_timings(identity, message)
         self._sequences[source] = int(event.sequence)
-        self._recent.add(identity)
+        self._recent[identity] = None
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
         for sink in self._sinks:
             sink.rotate(self._sequences)
 

@@ -39,10 +39,11 @@ def jpeg(planes: Planes, rotation: int, quality: int) -> bytes:
 
 def write(path: Path, data: bytes) -> str:
     """Write a file whole or not at all; return its sha256. Raises OSError, leaving nothing behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     fresh = path.with_suffix(".part")
     try:
-        fresh.write_bytes(data)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640), "wb") as file:
+            file.write(data)
         fresh.replace(path)
     except OSError:
         fresh.unlink(missing_ok=True)
@@ -52,7 +53,8 @@ def write(path: Path, data: bytes) -> str:
 
 def prune(folder: Path, most_bytes: float) -> int:
     """Delete the oldest pictures until the rest is no more than `most_bytes`; return how many went."""
-    files = sorted((entry.stat().st_mtime_ns, entry.path, entry.stat().st_size) for entry in os.scandir(folder))
+    entries = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+    files = sorted((entry.stat().st_mtime_ns, entry.path, entry.stat().st_size) for entry in entries)
     total, gone = sum(size for *_, size in files), 0
     for _, path, size in files:
         if total <= most_bytes:

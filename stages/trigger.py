@@ -90,6 +90,8 @@ class Trigger(Stage):
             for camera in [camera for camera, how in self._journal.missed.items() if how == "ended"]:
                 self._journal.write(Missed(camera, ""))  # it begins again
             details: Details = {"cameras": len(self._areas), "config_hash": self.context.config_hash}
+            if self._journal.skipped:
+                details["journal_lines_damaged"] = self._journal.skipped
             yield from self._device("system.started", m.Priority.ROUTINE, details, now, utc)
         for event in list(self._journal.outbox.values()):
             self._sent[event.key] = now
@@ -148,11 +150,13 @@ class Trigger(Stage):
         boxes = areas.unmasked(message.boxes, row)
         detections = [one for one in message.detections or () if areas.unmasked((one.box,), row)]
         places = self._areas[camera]
+        boxes_in = [(areas.area_of(box, places), box) for box in boxes]
+        found_in = [(areas.area_of(one.box, places), one) for one in detections]
         for key, place in places.items():
-            own = tuple(box for box in boxes if areas.area_of(box, places) == key)
+            own = tuple(box for where, box in boxes_in if where == key)
             found = None
             if message.detections is not None:
-                found = tuple(one for one in detections if areas.area_of(one.box, places) == key)
+                found = tuple(one for where, one in found_in if where == key)
             yield from self._seen_in((camera, key), place, message, own, found)
 
     def _seen_in(
@@ -416,6 +420,10 @@ class Trigger(Stage):
             if camera not in self._journal.missed and now - seen > self._rows.lost_after_s * 1e9:
                 reason = f"no picture for {self._rows.lost_after_s:g} s"
                 yield from self._lost(camera, "silent", reason, now, message.utc_ns)
+        for place, course in list(self._open.items()):
+            ended = self._journal.missed.get(place[0]) == "ended"  # its recording; those of others go on
+            if ended and now - self._alive.get(place[0], now) > self._rows.gap_s * 1e9:
+                yield from self._over(place, course, "eof")
         for key, sent in self._sent.items():
             if now - sent > self._rows.resend_after_s * 1e9:
                 self._sent[key] = now

@@ -11,6 +11,6 @@ def redacted(url: str) -> str:
     People write passwords with `/`, `?`, `#` or `[` in them, so all up to the last `@` goes, whatever it is.
     """
     scheme, separator, rest = url.partition("://")
-    if not separator:
-        return url
+    if not separator:  # a file, or an address that was mistyped: rtsp:user:password@host
+        return url if url.startswith(("/", ".")) else re.sub(r"^[^@]*:.*@", "", url)
     return f"{scheme}://{re.split(r'[?#]', rest.rpartition('@')[2], maxsplit=1)[0]}"

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Rate = Annotated[float, Meta(gt=0.0001, le=1000)]  # a second
 Share = Annotated[float, Meta(ge=0, le=1)]
 Side = Annotated[int, Meta(ge=16, le=16384)]
-Count = Annotated[int, Meta(ge=1)]
-Outline = Annotated[Polygon, Meta(min_length=3)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Slots = Annotated[int, Meta(ge=4, le=1024)]
+Outline = Annotated[Polygon, Meta(min_length=3, max_length=1000)]
+Sink = Literal["jsonl", "stdout"]
 PriorityName = Literal["alarm", "warning", "routine"]
+_KINDS = ("rtsp", "rtsps", "http", "https", "file", "v4l2", "synthetic")  # of sources; a path has none
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -71,7 +75,7 @@ class CameraSettings(_Section, frozen=True):
 class CaptureSettings(_Section, frozen=True):
     """How pictures come in."""
 
-    frames_per_s: Positive = 10.0  # looked at; every picture is decoded, the others are not copied
+    frames_per_s: Rate = 10.0  # looked at; every picture is decoded, the others are not copied
     open_timeout_s: Positive = 5.0
     read_timeout_s: Positive = 5.0
     reconnect_first_s: Positive = 0.5
@@ -81,8 +85,8 @@ class CaptureSettings(_Section, frozen=True):
 class FramesSettings(_Section, frozen=True):
     """The shared memory."""
 
-    slots: Annotated[int, Meta(ge=4)] = 8  # a camera
-    keyframes: Annotated[int, Meta(ge=4)] = 16  # for all cameras together
+    slots: Slots = 8  # a camera
+    keyframes: Slots = 16  # for all cameras together
     largest: tuple[Side, Side] = (8192, 4320)  # address space only; memory is taken for the real size
 
 
@@ -97,10 +101,10 @@ class ClassifySettings(_Section, frozen=True):
     """The resident classifier."""
 
     model: str = "nanodet-g-160-int8"
-    looks_per_s: Positive = 3.0  # a camera, in media time, while something moves
+    looks_per_s: Rate = 3.0  # a camera, in media time, while something moves
     crops_a_look: Count = 2
     min_likelihood: Share = 0.35
-    still_looks_per_s: Positive = 1.0  # at a thing that stopped, so that waiting is not leaving
+    still_looks_per_s: Rate = 1.0  # at a thing that stopped, so that waiting is not leaving
     still_most_s: Positive = 900.0  # then it belongs to the picture
 
 
@@ -145,7 +149,7 @@ class DescribeSettings(_Section, frozen=True):
 class EmitSettings(_Section, frozen=True):
     """Where events go."""
 
-    sinks: tuple[Literal["jsonl", "stdout"], ...] = ("jsonl",)
+    sinks: Annotated[tuple[Sink, ...], Meta(min_length=1)] = ("jsonl",)
     folder: str = ""  # default: the state folder
     evidence: bool = True
     jpeg_quality: Annotated[int, Meta(ge=30, le=100)] = 85
@@ -199,7 +203,7 @@ class Problem(msgspec.Struct, frozen=True):
 def load(path: Path) -> Settings:
     """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
     settings, problems = parse(text)
@@ -216,6 +220,8 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
         at = re.search(r"line (\d+)", str(error))
         last = max(1, len(text.splitlines()))  # "at end of document"
         return None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")]
+    except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
+        return None, [Problem(1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
     found = list(_unknown_keys(tables, Settings, "")) or list(_unfit(tables, Settings, ""))
     if found:
@@ -277,11 +283,16 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     capture = settings.capture
     if capture.reconnect_first_s > capture.reconnect_most_s:
         yield "capture.reconnect_first_s", "the first pause is longer than capture.reconnect_most_s allows"
+    if settings.runtime.restart_first_s > settings.runtime.restart_most_s:
+        yield "runtime.restart_first_s", "the first pause is longer than runtime.restart_most_s allows"
+    if len(set(settings.emit.sinks)) < len(settings.emit.sinks):
+        yield "emit.sinks", "every sink once: twice the same would write every event twice"
     yield from _hours("trigger.open_hours", settings.trigger.open_hours)
     for name, camera in settings.cameras.items():
         where = f"cameras.{name}"
         if not re.fullmatch(r"[A-Za-z0-9._~-]{1,48}", name):
             yield where, f"camera name `{name}`: use 1 to 48 letters, digits, dots, dashes or underscores"
+        yield from _source(f"{where}.source", camera.source)
         yield from _hours(f"{where}.open_hours", camera.open_hours)
         for label, zone in camera.zones.items():
             if not label:
@@ -290,6 +301,18 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             yield from _outline(f"{where}.zones.{label}.polygon", zone.polygon)
         for label, outline in camera.masks.items():
             yield from _outline(f"{where}.masks.{label}", outline)
+
+
+def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
+    """A kind of source that there is not is a file that is not there, for the capture; said here it is noticed."""
+    kinds = "rtsp://, http://, /dev/video0, a file or synthetic://"
+    if not text.strip() or text != text.strip():
+        yield where, f"a camera needs a source, without spaces around it: {kinds}"
+    elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in _KINDS:
+        near = difflib.get_close_matches(kind[1].lower(), _KINDS, 1, 0.5)
+        yield where, f"no kind of source `{kind[1]}:`" + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
+    elif kind and kind[1].lower() in _KINDS[:4] and not text[kind.end() :].startswith("//"):
+        yield where, f"`{kind[1]}:` is followed by `//`"
 
 
 def _hours(where: str, text: str) -> Iterator[tuple[str, str]]:

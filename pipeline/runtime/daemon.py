@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import msgspec
 import structlog
@@ -14,7 +14,7 @@ import structlog
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
 from pipeline.runtime import folders, logs
-from pipeline.runtime.replay import like
+from pipeline.runtime.replay import address, like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
-        folder = Path(settings.emit.folder) if settings.emit.folder else state
+        folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level)
         _serve(_writing_to(folder, settings), home)
     finally:
@@ -43,8 +43,7 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
     logs.configure("info", stage="supervisor")
     row = like(settings, camera)
     cameras = {
-        recording.camera: msgspec.structs.replace(row, source=f"file://{quote(str(recording.path.resolve()))}")
-        for recording in recordings
+        recording.camera: msgspec.structs.replace(row, source=address(recording.path)) for recording in recordings
     }
     uris = {recording.camera: recording.name for recording in recordings}
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
@@ -57,6 +56,13 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
 
 
 def _serve(settings: Settings, home: Home) -> None:
+    with ExitStack() as kept:
+        for folder in {home.state_dir.resolve(), Path(settings.emit.folder).resolve()}:
+            kept.enter_context(folders.held(folder, "give this daemon a --state-dir and emit.folder of its own"))
+        _run(settings, home)
+
+
+def _run(settings: Settings, home: Home) -> None:
     supervisor = Supervisor(settings, home)
     log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder)
     try:

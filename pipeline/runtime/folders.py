@@ -6,11 +6,20 @@ import errno
 import fcntl
 import os
 import stat
+import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pipeline import topology
 from pipeline.core.errors import RunDirectoryError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 APP = "fieldwatch"
+_PATIENCE_S = 1.0  # who only looks (`pipeline status`) and who was just killed lets go within it
+_PAUSE_S = 0.02
 
 
 def run_dir(configured: str) -> Path:
@@ -44,7 +53,7 @@ class RunDirectory:
         _check_private(path)
         self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(self._lock)
         except BlockingIOError as error:
             holder = os.pread(self._lock, 32, 0).decode(errors="replace").strip()
             os.close(self._lock)
@@ -56,8 +65,8 @@ class RunDirectory:
         self.swept = self.sweep()
 
     def sweep(self) -> int:
-        """Delete all but the lock; return how much there was."""
-        old = [entry for entry in self.path.iterdir() if entry.name != "lock" and not entry.is_dir()]
+        """Delete what a daemon leaves behind; return how much there was. Nothing else in it is ours to delete."""
+        old = [entry for entry in self.path.iterdir() if _is_ours(entry)]
         for entry in old:
             entry.unlink()
         return len(old)
@@ -67,6 +76,26 @@ class RunDirectory:
         self.sweep()
         (self.path / "lock").unlink(missing_ok=True)
         os.close(self._lock)
+
+
+@contextmanager
+def held(folder: Path, remedy: str) -> Iterator[None]:
+    """Keep what is written into a folder to ourselves meanwhile. Raises RunDirectoryError where another writes.
+
+    The lock is on the folder itself, so nothing of it is left behind, and our children hold it as long as they live.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _take(descriptor)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise RunDirectoryError(f"{folder}: another process of ours writes into it: {remedy}") from error
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_held(path: Path) -> None:
@@ -79,6 +108,27 @@ def check_held(path: Path) -> None:
     finally:
         os.close(lock)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
+def _take(descriptor: int) -> None:
+    """Lock a file or folder. Raises BlockingIOError when another keeps it."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
+
+
+def _is_ours(entry: Path) -> bool:
+    """Whether a daemon made it: the board, or the socket of a process."""
+    process, _, kind = entry.name.rpartition(".")
+    socket = kind in {"in", "tap"} and topology.split(process)[0] in topology.STAGES
+    return (socket or entry.name in {"board", "board.names"}) and not entry.is_dir()
 
 
 def _check_private(path: Path) -> None:

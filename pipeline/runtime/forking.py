@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _PR_SET_NAME = 15
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def fork(title: str, run: Callable[[], int]) -> int:
@@ -24,21 +25,25 @@ def fork(title: str, run: Callable[[], int]) -> int:
     libraries print where lines of events belong.
     """
     parent = os.getpid()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    pid = os.fork()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # none where it was closed
+        stream.flush()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    pid = os.fork()  # what a handler raises within is lost in the callbacks of the modules that know of forks
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return pid
     status = 1
     try:
         _become(title, parent)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         status = run()
     except KeyboardInterrupt:
         status = 130
     except BaseException:  # noqa: BLE001  # the boundary of the process: whatever it is, it is printed, and the child ends
         traceback.print_exc()
     finally:
-        sys.stderr.flush()
+        if sys.stderr:
+            sys.stderr.flush()
         os._exit(status)
 
 
@@ -55,6 +60,7 @@ def _become(title: str, parent: int) -> None:
         os._exit(1)
     libc.prctl(_PR_SET_NAME, title.encode()[:15], 0, 0, 0)
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    for number in (*_ENDING, signal.SIGCHLD):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a job in the background
+            signal.signal(number, signal.SIG_DFL)
     os.dup2(2, 1)

@@ -50,7 +50,11 @@ class Host:
         self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if self._row.reads else None
         self._post = links.Post(self._context, run_dir, name, self._tapped)
         signal.signal(STOP, self._stop)
-        for number in (signal.SIGTERM, signal.SIGINT):  # sent to a whole group, they are the supervisor's business
+        for number in (
+            signal.SIGTERM,
+            signal.SIGINT,
+            signal.SIGHUP,
+        ):  # sent to a whole group, they are the supervisor's business
             signal.signal(number, signal.SIG_IGN)
         with suppress(OSError):  # asking for more than the user may have is no error
             os.nice(self._row.nice)

@@ -35,7 +35,7 @@ class Lockstep:
     def __init__(self, context: StageContext, watch: Callable[[AnyMessage], None] = lambda _: None) -> None:
         """`watch` is called with every message before it is handled."""
         self._stages: dict[str, Stage] = {name: load(name, context) for name in topology.STAGES}
-        self._ahead = context.settings.frames.slots - _BEING_READ_AND_WRITTEN
+        self._ahead = max(1, context.settings.frames.slots - _BEING_READ_AND_WRITTEN)  # 0 is no bound to a queue
         self._watch = watch
         self.work_ms = {name: array("f") for name in topology.STAGES}  # for every message that a stage handled
         self.counts = dict.fromkeys(topology.LINKS, 0)

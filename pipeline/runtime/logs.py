@@ -12,7 +12,10 @@ import structlog
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from structlog.typing import EventDict, WrappedLogger
+
 _MOST_BYTES = 4000  # a write below PIPE_BUF (4096) is never interleaved with another
+_LEAST = 100  # characters that are left of a text
 
 
 class _OneWrite:
@@ -28,14 +31,26 @@ class _OneWrite:
     debug = info = warning = error = critical = exception = log = msg
 
 
+class _Json:
+    """Renders a line as JSON that is whole however long its texts are: of the longest, only the end is kept."""
+
+    def __init__(self) -> None:
+        self._render = structlog.processors.JSONRenderer(ensure_ascii=False)
+
+    def __call__(self, logger: WrappedLogger, name: str, event: EventDict) -> str:
+        while True:
+            line = str(self._render(logger, name, dict(event)))
+            texts = {key: value for key, value in event.items() if isinstance(value, str) and len(value) > _LEAST}
+            if len(line.encode(errors="replace")) <= _MOST_BYTES or not texts:
+                return line
+            longest = max(texts, key=lambda key: len(texts[key]))
+            event[longest] = f"… {texts[longest][-(len(texts[longest]) // 2) :]}"
+
+
 def configure(level: str = "info", **bound: str) -> None:
     """Set up logging for this process. `bound` is repeated in every line."""
     terminal = sys.stderr.isatty()
-    renderer = (
-        structlog.dev.ConsoleRenderer(colors=True)
-        if terminal
-        else structlog.processors.JSONRenderer(ensure_ascii=False)
-    )
+    renderer = structlog.dev.ConsoleRenderer(colors=True) if terminal else _Json()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

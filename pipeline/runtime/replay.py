@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import select
@@ -9,6 +10,7 @@ import shutil
 import signal
 import time
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -19,10 +21,11 @@ from pipeline.core import events, telling
 from pipeline.core.errors import ConfigError, FrameTooLargeError, SourceError
 from pipeline.core.frames import FramePool
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
+from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.vocabulary import CameraId, Nanoseconds
-from pipeline.runtime import forking, logs
+from pipeline.runtime import folders, forking, logs
 from pipeline.runtime.board import Board
 from pipeline.runtime.clocks import MediaClock
 from pipeline.runtime.loading import preload
@@ -30,7 +33,6 @@ from pipeline.runtime.lockstep import Lockstep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from pipeline.core.messages import AnyMessage
 
@@ -46,7 +48,9 @@ SUFFIXES = frozenset(
 )
 _STARTED = "fieldwatch.incident.start.v1"
 _PARTS = ".parts"
-_LEFTOVERS = ("events.jsonl", "timings.jsonl", "summary.json", "evidence")
+_JOURNAL = "incidents.journal"  # of a daemon
+_PICTURES = "inc-*.jpg"
+_CAMERA_MOST = 60  # characters: a camera's name is part of the names of sockets and pictures
 
 
 class Recording(NamedTuple):
@@ -58,7 +62,11 @@ class Recording(NamedTuple):
     @property
     def camera(self) -> CameraId:
         """The name as a camera's: a source in its own right, with a sequence of its own."""
-        return CameraId(re.sub(r"[^A-Za-z0-9._~-]", "_", self.name.replace("/", "~")))
+        name = re.sub(r"[^A-Za-z0-9._~-]", "_", self.name.replace("/", "~"))
+        if len(name) > _CAMERA_MOST:
+            digest = hashlib.sha256(self.name.encode()).hexdigest()[:8]
+            name = f"{name[: _CAMERA_MOST - len(digest) - 1]}~{digest}"
+        return CameraId(name)
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -108,14 +116,15 @@ class Report(NamedTuple):
 def find(paths: Iterable[Path]) -> list[Recording]:
     """Return the recordings under files and folders: folders in sorted order, hidden files left out.
 
-    Raises ConfigError for a path that does not exist or a folder without recordings.
+    What may not be read, and a link that leads nowhere, is among them, so that it is told of like any other that
+    cannot be used. Raises ConfigError for a path that does not exist or a folder without recordings.
     """
     found: list[Recording] = []
     taken: set[str] = set()
     for path in paths:
-        if not path.exists():
-            raise ConfigError(f"{path}: no such file or folder")
-        below = _below(path) if path.is_dir() else [Recording(path, _told(path.name))]
+        if _absent(path):
+            raise ConfigError(f"{_told(redacted(str(path)))}: no such file or folder")
+        below = _below(path) if os.path.isdir(path) else [Recording(path, _told(path.name))]  # noqa: PTH112  # raises nothing
         if not below:
             raise ConfigError(f"{path}: holds no recording ({', '.join(sorted(SUFFIXES))})")
         for recording in below:
@@ -125,6 +134,11 @@ def find(paths: Iterable[Path]) -> list[Recording]:
             taken.add(Recording(recording.path, name).camera)
             found.append(Recording(recording.path, name))
     return found
+
+
+def address(path: Path) -> str:
+    """Return a file's address as a source, whatever bytes its name is made of."""
+    return f"file://{quote(os.fsencode(path.absolute()))}"
 
 
 def like(settings: Settings, camera: str) -> CameraSettings:
@@ -151,38 +165,37 @@ class Replay:
         self._outcomes: dict[int, Outcome] = {}
 
     def run(self, began_utc_ns: int | None, told: Callable[[Progress], None]) -> Report:
-        """Replay everything; `told` hears of the progress a few times a second. Raises OSError, ConfigError."""
+        """Replay everything; `told` hears of the progress a few times a second. Raises OSError, PipelineError."""
         started = time.monotonic()
-        self._prepare()
+        self._out.mkdir(parents=True, exist_ok=True)
+        if (self._out / _JOURNAL).exists():
+            raise ConfigError(f"{self._out}: a daemon keeps its events here: choose another --out")
+        with folders.held(self._out, "choose another --out"):
+            try:
+                outcomes = self._run(began_utc_ns, told, started)
+            except BaseException:
+                self._kill()
+                raise
+        return Report(outcomes, time.monotonic() - started, self._out / "events.jsonl")
+
+    def _run(self, began_utc_ns: int | None, told: Callable[[Progress], None], started: float) -> list[Outcome]:
+        """All is made in a folder of its own: what an earlier replay left stays until there is something better."""
+        shutil.rmtree(self._out / _PARTS, ignore_errors=True)
+        (self._out / _PARTS).mkdir()
         board = Board(self._out / _PARTS / "board", [str(n) for n in range(len(self._recordings))], create=True)
         preload()
         forking.freeze()
         waiting = list(range(len(self._recordings)))
         joined = 0
-        try:
-            while waiting or self._running:
-                while waiting and len(self._running) < self._jobs:
-                    self._start(waiting.pop(0), board, began_utc_ns)
-                self._wait()
-                joined = self._join(joined)
-                told(self._progress(board, started))
-        except BaseException:
-            self._kill()
-            raise
+        while waiting or self._running:
+            while waiting and len(self._running) < self._jobs:
+                self._start(waiting.pop(0), board, began_utc_ns)
+            self._wait()
+            joined = self._join(joined)
+            told(self._progress(board, started))
         outcomes = [self._outcomes[index] for index in range(len(self._recordings))]
         self._finish(outcomes)
-        return Report(outcomes, time.monotonic() - started, self._out / "events.jsonl")
-
-    def _prepare(self) -> None:
-        """Make the folder, and clear it of an earlier replay; anything else in it is left alone."""
-        self._out.mkdir(parents=True, exist_ok=True)
-        for name in (*_LEFTOVERS, _PARTS):
-            path = self._out / name
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        (self._out / _PARTS).mkdir()
+        return outcomes
 
     def _start(self, index: int, board: Board, began_utc_ns: int | None) -> None:
         recording = self._recordings[index]
@@ -200,7 +213,7 @@ class Replay:
         self._running[os.pidfd_open(pid)] = (pid, index)
 
     def _for(self, recording: Recording, part: Path) -> Settings:
-        camera = msgspec.structs.replace(self._like, source=f"file://{quote(str(recording.path.resolve()))}")
+        camera = msgspec.structs.replace(self._like, source=address(recording.path))
         emit = msgspec.structs.replace(
             self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9
         )
@@ -270,31 +283,39 @@ class Replay:
         )
 
     def _join(self, joined: int) -> int:
-        """Append the events of every recording whose predecessors are all there."""
+        """Append the events of every recording whose predecessors are all there.
+
+        Where the process died, incidents have no end and depend on when that was: the outcome names the recording,
+        and nothing is told of it.
+        """
+        parts = self._out / _PARTS
         while joined in self._outcomes:
-            part = self._out / _PARTS / str(joined)
-            for name in ("events.jsonl", "timings.jsonl"):
-                if (part / name).exists():
-                    with (part / name).open("rb") as source, (self._out / _PARTS / name).open("ab") as target:
-                        shutil.copyfileobj(source, target)
-            if (part / "evidence").exists():
-                (self._out / "evidence").mkdir(exist_ok=True)
-                for picture in (part / "evidence").iterdir():
-                    picture.rename(self._out / "evidence" / picture.name)
+            part = parts / str(joined)
+            if self._outcomes[joined].status != "failed":
+                for name in ("events.jsonl", "timings.jsonl"):
+                    if (part / name).exists():
+                        with (part / name).open("rb") as source, (parts / name).open("ab") as target:
+                            shutil.copyfileobj(source, target)
+                _move(part / "evidence", parts / "evidence")
             shutil.rmtree(part)
             joined += 1
         return joined
 
     def _finish(self, outcomes: list[Outcome]) -> None:
-        """Close the file of events with the summary, and put everything in its place."""
+        """Close the file of events with the summary, and put everything in the place of an earlier replay's."""
         parts = self._out / _PARTS
         events_file = parts / "events.jsonl"
         by_type = _count_types(events_file)
         with events_file.open("ab") as file:
             file.write(msgspec.json.encode(_summary_event(self._settings, outcomes, by_type)) + b"\n")
-        events_file.rename(self._out / "events.jsonl")
-        if (parts / "timings.jsonl").exists():
-            (parts / "timings.jsonl").rename(self._out / "timings.jsonl")
+        for name in ("events.jsonl", "timings.jsonl", "summary.json"):
+            (self._out / name).unlink(missing_ok=True)
+            if (parts / name).exists():
+                (parts / name).rename(self._out / name)
+        evidence = self._out / "evidence"
+        for picture in evidence.glob(_PICTURES):
+            picture.unlink()
+        _move(parts / "evidence", evidence)
         shutil.rmtree(parts)
 
     def _progress(self, board: Board, started: float) -> Progress:
@@ -380,15 +401,37 @@ def _summary_event(settings: Settings, outcomes: list[Outcome], by_type: dict[st
     return telling.enveloped(raised, data, source, events.ulid(raised.utc_ns, source, raised.key), 1, stamps)
 
 
+def _absent(path: Path) -> bool:
+    """Whether nothing is there; what may not be looked at may be."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _below(folder: Path) -> list[Recording]:
-    files = (
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES
-        and path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    return [Recording(path, _told(path.relative_to(folder).as_posix())) for path in sorted(files)]
+    found: list[Path] = []
+
+    def refused(error: OSError) -> None:
+        found.append(Path(error.filename))
+
+    for where, below, files in os.walk(folder, onerror=refused):
+        below[:] = [name for name in below if not name.startswith(".")]
+        paths = (Path(where, name) for name in files if not name.startswith("."))
+        found += [path for path in paths if path.suffix.lower() in SUFFIXES and (path.is_file() or path.is_symlink())]
+    names = {path: path.name if path == folder else path.relative_to(folder).as_posix() for path in found}
+    return [Recording(path, _told(names[path])) for path in sorted(found)]
+
+
+def _move(pictures: Path, folder: Path) -> None:
+    """Put the pictures of one folder into another; a link may lead that to another disk."""
+    if pictures.exists():
+        folder.mkdir(exist_ok=True)
+        for picture in pictures.iterdir():
+            shutil.move(picture, folder / picture.name)
 
 
 def _told(name: str) -> str:

@@ -33,6 +33,7 @@ log = structlog.get_logger()
 
 _LOOK_S = 0.1  # how often the board is looked at
 _HEALTHY_S = 60.0  # a process that lived so long begins its pauses anew
+_HURRIED_SHARE = 0.15  # of the time to stop: what each stage may take that has nothing to say in the end
 
 
 class Home(NamedTuple):
@@ -85,6 +86,8 @@ class Supervisor:
         forking.freeze()
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup: stay when the terminal closes
+            signal.signal(signal.SIGHUP, self._on_signal)
         began = time.monotonic()
         for child in self.children.values():
             self._start(child)
@@ -100,15 +103,21 @@ class Supervisor:
             self._start_due()
 
     def stop(self) -> None:
-        """End the stages in the order in which frames pass them, each within the deadline; kill what does not end."""
+        """End the stages in the order in which frames pass them, each within the deadline; kill what does not end.
+
+        Those before trigger get a part of the time, all processes of a stage together: a camera that does not answer
+        must not take from trigger and emit what they need to end incidents.
+        """
         self.stopping = True
-        deadline = time.monotonic() + self._settings.runtime.stop_s
+        allowed_s = self._settings.runtime.stop_s
+        deadline = time.monotonic() + allowed_s
         for stage in _STOP_ORDER:
             group = [child for name, child in self.children.items() if topology.split(name)[0] == stage]
             for child in group:
                 self._signal(child, STOP)
+            until = time.monotonic() + allowed_s * _HURRIED_SHARE if stage in _HURRIED else deadline
             for child in group:
-                self._await_end(child, deadline if stage != "capture" else min(deadline, time.monotonic() + 1))
+                self._await_end(child, min(until, deadline))
         for pool in (*self._rings.values(), self._keyframes):
             os.close(pool.descriptor)
             pool.close()
@@ -245,4 +254,5 @@ def _row(name: str) -> topology.StageRow:
 
 # Sources first; those that answer trigger's last questions stay until it has its answers.
 _STOP_ORDER = ("capture", "motion", "classify", "trigger", "encode", "describe", "emit")
+_HURRIED = _STOP_ORDER[: _STOP_ORDER.index(topology.TELLER)]
 assert set(_STOP_ORDER) == set(topology.STAGES), "every stage is stopped"

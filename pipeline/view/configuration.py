@@ -10,7 +10,7 @@ from rich.table import Table
 
 from pipeline.core import areas
 from pipeline.core.redaction import redacted
-from pipeline.view.timeline import console
+from pipeline.view.timeline import console, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,8 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
     table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")
     for name, camera in settings.cameras.items():
         for area in areas.areas(settings, name).values():
-            table.add_row(name, _source(camera), area.name if area.zone else "(elsewhere)", _effect(area, settings))
+            zone = printable(area.name) if area.zone else "(elsewhere)"
+            table.add_row(name, printable(_source(camera)), zone, _effect(area, settings))
     screen.print(table)
     rows = settings.trigger
     screen.print(

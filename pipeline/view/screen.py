@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from pipeline import topology
 from pipeline.core.errors import ConfigError
@@ -25,6 +26,8 @@ from pipeline.view import timeline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(2262, 1, 1, tzinfo=UTC) - _EPOCH  # later nanoseconds do not fit 63 bits
 _STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unreadable": "red", "failed": "red"}
 
 
@@ -49,7 +52,10 @@ def moment(text: str | None) -> int | None:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
         raise ConfigError(f"--began {text}: write it as 2026-11-29T08:00:00Z") from error
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1e9)
+    since = (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) - _EPOCH
+    if not timedelta(0) <= since < _LATEST:
+        raise ConfigError(f"--began {text}: recordings are from 1970 to 2261")
+    return since // timedelta(microseconds=1) * 1000
 
 
 @contextmanager
@@ -121,10 +127,9 @@ def _inputs(outcomes: list[Outcome]) -> Table:
         table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]  # the literals of rich
     for one in outcomes:
         frames = f"{one.frames}/{one.declared}" if one.declared and one.declared != one.frames else str(one.frames)
-        style = _STYLES[one.status]
-        table.add_row(
-            one.name, f"[{style}]{one.status}[/]", frames, f"{one.media_s:.1f}", str(one.incidents), one.reason
-        )
+        state = Text(one.status, style=_STYLES[one.status])
+        name, reason = timeline.printable(one.name), timeline.printable(one.reason)
+        table.add_row(name, state, frames, f"{one.media_s:.1f}", str(one.incidents), reason)
     return table
 
 

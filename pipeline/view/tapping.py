@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -31,9 +32,17 @@ def show(link: str, run_dir: Path | None, count: int | None, timeout: float | No
         near = difflib.get_close_matches(link, topology.LINKS, 1)
         raise ConfigError(f"no link `{link}`; " + (f"did you mean `{near[0]}`?" if near else ", ".join(topology.LINKS)))
     folder, board = _board(run_dir)
+    before = (folder / "board").stat()
     writers = [name for name in board.names[1:] if link in topology.STAGES[topology.split(name)[0]].writes]
 
     def keep_asking() -> None:
+        try:
+            folders.check_held(folder)
+            gone = not os.path.samestat(before, (folder / "board").stat())
+        except OSError:
+            gone = True
+        if gone:
+            raise RunDirectoryError(f"{folder}: the daemon has ended")
         for name in writers:
             board.set(name, Word.TAPPED_UNTIL_NS, time.monotonic_ns() + _LISTENS_NS)
 

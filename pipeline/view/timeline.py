@@ -20,6 +20,39 @@ _PLAIN_WIDTH = 140
 _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
+class _Scene(msgspec.Struct, frozen=True):
+    label: str = ""
+    likelihood: float = 0.0
+
+
+class _Analysis(msgspec.Struct, frozen=True):
+    summary: str = ""
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    track: dict[str, Any] = {}
+    rules_hit: list[str] = []
+
+
+class _Data(msgspec.Struct, frozen=True):
+    scene: _Scene = _Scene()
+    facts: _Facts = _Facts()
+    analysis: _Analysis = _Analysis()
+    details: dict[str, Any] = {}
+    ended_by: str = ""
+
+
+class _Shape(msgspec.Struct, frozen=True):
+    """What is read here of an event, whichever version of us wrote it."""
+
+    type: str
+    time: str
+    subject: str
+    source: str
+    data: _Data
+    severitytext: str = ""
+
+
 def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> None:
     """Print the chosen events of a file; lines that are no events are counted, not hidden."""
     bad: list[int] = []
@@ -29,15 +62,23 @@ def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool)
             sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
     else:
         rows = chosen if everything else _joined(chosen)
-        console().print(_table(rows, str(path)))
+        console().print(_table(rows, printable(str(path))))
     if bad:
         sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for our tables where there is none."""
-    plain = Console(stderr=stderr)
-    return plain if plain.is_terminal else Console(stderr=stderr, width=_PLAIN_WIDTH)
+    """A console as wide as the terminal, or wide enough for our tables where there is none.
+
+    Names of files, zones and cameras are shown as they are: [what] looks like markup to rich is none.
+    """
+    plain = Console(stderr=stderr, markup=False, emoji=False)
+    return plain if plain.is_terminal else Console(stderr=stderr, markup=False, emoji=False, width=_PLAIN_WIDTH)
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: what would move its cursor or change its colours is shown as a mark."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def _read(path: Path, bad: list[int]) -> Iterator[dict[str, Any]]:
@@ -52,10 +93,11 @@ def _read(path: Path, bad: list[int]) -> Iterator[dict[str, Any]]:
 
 def _event(line: bytes) -> dict[str, Any] | None:
     try:
-        event = msgspec.json.decode(line, type=dict[str, Any])
+        msgspec.json.decode(line, type=_Shape)
+        event: dict[str, Any] = msgspec.json.decode(line)
     except msgspec.DecodeError:
         return None
-    return event if {"type", "time", "subject", "data", "source"} <= event.keys() else None
+    return event
 
 
 def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:
@@ -82,7 +124,7 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
     for event in rows:
         style = _STYLES.get(event.get("severitytext", "INFO"), "")
         cells = (_when(event), _camera(event), _what(event), _length(event), _says(event), _decided(event))
-        table.add_row(*(Text(cell, style=style) for cell in cells))
+        table.add_row(*(Text(printable(cell), style=style) for cell in cells))
     return table
 
 

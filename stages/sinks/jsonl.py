@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Event
     from pipeline.core.settings import EmitSettings
 
-_RECENT = 4096  # ids that a resent event is looked up in; more than can be unacknowledged
+RECENT = 4096  # ids that a resent event is looked up in; more than can be unacknowledged
 
 
 class _Head(msgspec.Struct):
@@ -47,23 +47,29 @@ class JsonLines:
         self._file = -1
 
     def open(self) -> Written:
-        """Cut a torn end and say what is there. Raises SinkUnavailableError."""
+        """Say what is there, and cut a torn end.
+
+        A file that can only be read is opened again with the next event. Raises SinkUnavailableError where it cannot
+        be read.
+        """
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             written = _read_back(self._path)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(self._path, flags, 0o640)
-            os.ftruncate(self._file, written.whole_bytes)
+            if put_away := self._put_away_files():  # an event that was not acknowledged may lie in there
+                earlier = _read_back(put_away[-1])
+                written = written._replace(ids=deque((*earlier.ids, *written.ids), RECENT))
             sequences = _last_sequences(self._sidecar()) | written.sequences
         except OSError as error:
             raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
+        with contextlib.suppress(OSError):
+            self._open(written.whole_bytes)
         return written._replace(sequences=sequences)
 
     def deliver(self, event: Event, line: bytes) -> None:
         """Append one line, or nothing of it. Raises SinkUnavailableError."""
         try:
             if self._file < 0:
-                self.open()
+                self._open(_read_back(self._path).whole_bytes)
             append_whole(self._file, line)
             if self._flushes(event):
                 os.fdatasync(self._file)
@@ -71,8 +77,8 @@ class JsonLines:
             raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
 
     def rotate(self, sequences: dict[str, int]) -> None:
-        """Put a full file away under the id of its first line, and keep the newest few; a disk that refuses is
-        asked again with the next event.
+        """Put a full file away under a number and the id of its first line, and keep the newest few; a disk that
+        refuses is asked again with the next event.
         """
         if self._file < 0 or os.fstat(self._file).st_size < self._settings.rotate_mb * 1e6:
             return
@@ -83,12 +89,26 @@ class JsonLines:
         self._sidecar().write_bytes(msgspec.json.encode(sequences))
         with self._path.open("rb") as file:
             first = msgspec.json.decode(file.readline(), type=_Head).id
-        self._path.rename(self._path.with_name(f"{self._path.stem}-{first}{self._path.suffix}"))
+        number = _number(old[-1]) + 1 if (old := self._put_away_files()) else 1
+        fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first}{self._path.suffix}")
+        self._path.rename(fresh)
         self.close()
-        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
-        old = sorted(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"))
-        for path in old[: -self._settings.keep_files]:
+        self._open(0)
+        for path in [*old, fresh][: -self._settings.keep_files]:
             path.unlink()
+
+    def _open(self, whole_bytes: int) -> None:
+        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        try:
+            os.ftruncate(file, whole_bytes)
+        except OSError:
+            os.close(file)
+            raise
+        self._file = file
+
+    def _put_away_files(self) -> list[Path]:
+        """Files put away, oldest first by their number: the clock may have been wrong when they were."""
+        return sorted(self._path.parent.glob(f"{self._path.stem}-[0-9]*-*{self._path.suffix}"), key=_number)
 
     def close(self) -> None:
         """Close the file."""
@@ -104,9 +124,14 @@ class JsonLines:
         return self._path.with_suffix(".sequences")
 
 
+def _number(path: Path) -> int:
+    digits = path.stem.split("-")[-2]
+    return int(digits) if digits.isdigit() else 0
+
+
 def _read_back(path: Path) -> Written:
     sequences: dict[str, int] = {}
-    ids: deque[str] = deque(maxlen=_RECENT)
+    ids: deque[str] = deque(maxlen=RECENT)
     whole = damaged = 0
     if path.exists():
         with path.open("rb") as file:

@@ -59,6 +59,7 @@ class Timeline:
     def __init__(self, fps: float) -> None:
         self._step = round(1e9 / fps)
         self._shift: int | None = None
+        self.left_out = 0  # nanoseconds of jumps ahead that were taken for a clock that was set
         self.last = -self._step
 
     def place(self, pts_ns: int | None) -> int:
@@ -68,7 +69,8 @@ class Timeline:
             return self.last
         if self._shift is None:
             self._shift = self.last + self._step - pts_ns
-        if not 0 < pts_ns + self._shift - self.last < _JUMP_NS:  # went back or jumped: go on from here
+        if not 0 < (ahead := pts_ns + self._shift - self.last) < _JUMP_NS:  # went back or jumped: go on from here
+            self.left_out += max(0, ahead - self._step)
             self._shift = self.last + self._step - pts_ns
         self.last = pts_ns + self._shift
         return self.last
@@ -165,7 +167,7 @@ class Decoder:
         if self.failure is not None:
             return f"reading failed: {self.failure}"
         length_s = self._declared_s()
-        read_s = (self._timeline.last / 1e9) + 1 / self.fps
+        read_s = (self._timeline.last + self._timeline.left_out) / 1e9 + 1 / self.fps
         declared = self._stream.frames
         if declared and self._frames >= 0.98 * declared - 1:
             return None

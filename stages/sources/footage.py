@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,10 @@ def _opened(path: Path) -> av.container.InputContainer:
     except OSError as error:
         raise SourceError(f"{path.name}: {error.strerror}") from error
     if path.is_dir():
-        raise SourceError(f"{path.name}: this is a folder, not a recording")
+        readable = os.access(path, os.R_OK | os.X_OK)
+        raise SourceError(f"{path.name}: {'this is a folder, not a recording' if readable else 'Permission denied'}")
+    if not path.is_file():
+        raise SourceError(f"{path.name}: this is a pipe or a device, not a recording: write what it gives into a file")
     if size == 0:
         raise SourceError(f"{path.name}: the file is empty (0 bytes)")
     try:
@@ -64,8 +68,11 @@ def _opened(path: Path) -> av.container.InputContainer:
 
 def _reason(path: Path, error: Exception) -> str:
     """Say why a file did not open, in the words of the one who recorded it."""
-    with path.open("rb") as file:
-        head = file.read(4096)
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as refused:
+        return refused.strerror or str(refused)
     if head[4:8] in (b"ftyp", b"mdat", b"wide", b"free"):
         return "no moov atom: the recording was cut before its index was written"
     if head and all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head):  # noqa: PLR2004  # printable ASCII

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from pipeline.core.errors import SourceError
 from pipeline.core.redaction import redacted
@@ -36,5 +37,5 @@ def opened(camera: CameraSettings, capture: CaptureSettings) -> Source:
         raise SourceError(
             f"{redacted(source)}: no such kind of source: use rtsp://, http://, /dev/videoN, a file or synthetic://"
         )
-    path = Path(unquote(urlsplit(source).path)) if source.startswith("file://") else Path(source)
-    return Footage(path, rotation=camera.rotation)
+    named = os.fsdecode(unquote_to_bytes(urlsplit(source).path)) if source.startswith("file://") else source
+    return Footage(Path(named), rotation=camera.rotation)

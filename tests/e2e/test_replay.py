@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
+import psutil
 import pytest
 
 from pipeline.resources import config_file
@@ -173,3 +177,113 @@ def test_a_replay_through_the_real_processes_finds_the_same_walk(clips, tmp_path
     (end,) = [event for event in events if ".incident.end." in event["type"]]
     assert end["data"]["ended_by"] in ("quiet", "eof")
     assert set(end["data"]["timing_ms"]) >= {"capture", "motion", "classify", "trigger", "total"}
+
+
+def test_a_replay_deletes_nothing_that_it_did_not_make(tmp_path):
+    (tmp_path / "evidence").mkdir()
+    tape = make(tmp_path / "evidence" / "tape.mp4", **WALK)
+    (tmp_path / "evidence" / "inc-old.jpg").write_bytes(b"of the last replay")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    done = pipeline("replay", tape, "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert tape.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "evidence",
+        "events.jsonl",
+        "notes.txt",
+        "summary.json",
+        "timings.jsonl",
+    }
+    assert not (tmp_path / "evidence" / "inc-old.jpg").exists()
+
+
+def test_a_replay_does_not_write_where_a_daemon_keeps_its_events(clips, tmp_path):
+    (tmp_path / "incidents.journal").touch()
+    (tmp_path / "events.jsonl").write_text("{}\n", encoding="utf-8")
+    done = pipeline("replay", clips / "a.mp4", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "choose another --out" in done.stderr
+    assert (tmp_path / "events.jsonl").read_text(encoding="utf-8") == "{}\n"
+
+
+def begun(source, out):
+    """Start a replay, and wait until it works."""
+    process = subprocess.Popen([sys.executable, "-m", "pipeline", "replay", source, "--out", out, "--quiet"], cwd=ROOT)
+    until = time.monotonic() + 20
+    while not (out / ".parts" / "0").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return process
+
+
+def worker(process):
+    until = time.monotonic() + 10
+    while not (found := psutil.Process(process.pid).children()):
+        assert time.monotonic() < until
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def long_clip(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("long") / "long.mp4", **{**WALK, "seconds": 120, "walks": 40, "pause_s": 1})
+
+
+def test_a_second_replay_into_the_same_folder_is_refused_and_the_first_is_whole(clips, long_clip, tmp_path):
+    first = begun(long_clip, tmp_path)
+    worker(first).suspend()
+    second = pipeline("replay", clips / "a.mp4", "--out", tmp_path)
+    worker(first).resume()
+    assert first.wait(60) == 0
+    assert second.returncode == 2
+    assert "choose another --out" in second.stderr
+    assert (tmp_path / "events.jsonl").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_replay_that_is_ended_leaves_what_an_earlier_one_made_and_nothing_else(long_clip, tmp_path, number):
+    (tmp_path / "events.jsonl").write_text("{}\n", encoding="utf-8")
+    process = begun(long_clip, tmp_path)
+    process.send_signal(number)
+    assert process.wait(10) == 128 + number
+    assert [path.name for path in tmp_path.iterdir()] == ["events.jsonl"]
+
+
+def test_of_a_recording_whose_process_is_killed_no_incident_is_left_without_an_end(long_clip, tmp_path):
+    process = begun(long_clip, tmp_path)
+    part = tmp_path / ".parts" / "0" / "events.jsonl"
+    until = time.monotonic() + 20
+    while not (part.exists() and part.read_bytes().count(b"incident.start")):
+        assert time.monotonic() < until
+    worker(process).kill()
+    assert process.wait(10) == 1
+    (told,) = lines(tmp_path / "events.jsonl")
+    assert told["type"] == "fieldwatch.replay.summary.v1"
+    assert told["data"]["details"]["input:long.mp4"] == "failed: its process was killed by SIGKILL"
+    assert not list(tmp_path.glob("evidence/*"))
+
+
+def test_the_smallest_ring_gives_the_same_events(clips, tmp_path):
+    told = []
+    for slots in (4, 8):
+        config = tmp_path / f"{slots}.toml"
+        config.write_text(f"[frames]\nslots = {slots}\n", encoding="utf-8")
+        done = pipeline("replay", clips / "a.mp4", "--config", config, "--out", tmp_path / str(slots))
+        assert done.returncode == 0, done.stderr
+        events = lines(tmp_path / str(slots) / "events.jsonl")
+        told.append([event | {"data": event["data"] | {"config_hash": ""}} for event in events])
+    assert told[0] == told[1]
+
+
+def test_any_name_of_a_recording_is_told_and_keeps_its_pictures(clips, tmp_path):
+    names = ("a[red].mp4", "a[/b].mp4", "x" * 230 + ".mp4", "\x1b[31m.mp4", "c\udcff.mp4")  # [/b] closes nothing
+    folder = tmp_path / "clips"
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(clips / "a.mp4", folder / name)
+    done = pipeline("replay", folder, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "a[red].mp4" in done.stderr
+    assert "\x1b" not in done.stderr
+    ends = [event for event in lines(tmp_path / "out" / "events.jsonl") if ".end." in event["type"]]
+    assert len(ends) == len(names)
+    assert all(event["data"]["evidence"] for event in ends)

@@ -4,12 +4,14 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 
 import pytest
 
 from pipeline.runtime.board import Word
-from tests.daemons import STAGES, WALKER, Daemon, alive, eventually, free_port
+from tests.daemons import ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
 
 PATIENCE = (
     "from pipeline import topology; topology.STAGES['{0}'] = topology.STAGES['{0}']._replace(stalled_after_s={1})"
@@ -211,3 +213,64 @@ def test_a_daemon_that_was_killed_is_not_taken_for_one_that_runs(new_daemon):
     status = daemon.command("status", "--run-dir", daemon.run_dir)
     assert status.returncode == 2
     assert "no daemon runs here" in status.stderr
+
+
+def test_a_terminal_that_closes_ends_incidents_in_order(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    os.killpg(daemon.process.pid, signal.SIGHUP)
+    assert daemon.process.wait(10) == 0
+    end = daemon.events("incident.end")[-1]
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
+    assert not list(daemon.run_dir.iterdir())
+
+
+def test_cameras_that_do_not_answer_take_no_time_from_the_end_of_incidents(new_daemon):
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as silent:  # it accepts, and says nothing
+        address = f"rtsp://127.0.0.1:{silent.getsockname()[1]}/x"
+        silent_cameras = "".join(f'[cameras.c{number}]\nsource = "{address}"\n' for number in range(6))
+        patient = "[capture]\nopen_timeout_s = 60.0\nread_timeout_s = 60.0\n"
+        daemon = new_daemon(more=patient + silent_cameras).start()
+        name = daemon.await_incident()
+        assert daemon.stop()[0] == 0
+    end = daemon.events("incident.end")[-1]
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
+
+
+def test_a_stage_that_stands_still_takes_no_time_from_the_end_of_incidents(new_daemon):
+    daemon = new_daemon().start()
+    name = daemon.await_incident()
+    daemon.kill("classify", signal.SIGSTOP)
+    assert daemon.stop()[0] == 0
+    end = daemon.events("incident.end")[-1]
+    assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
+
+
+def test_a_second_daemon_with_the_same_state_folder_is_refused(new_daemon, tmp_path):
+    daemon = new_daemon("synthetic://?width=64&height=48&seconds=600&walks=0").start()
+    other = tmp_path / "other"
+    second = daemon.command("run", daemon.config, "--run-dir", other, "--state-dir", daemon.state)
+    assert second.returncode == 2
+    assert "another process of ours writes into it" in second.stderr
+    assert alive(daemon.children()) == set(daemon.children())
+    assert daemon.stop()[0] == 0
+
+
+@pytest.mark.parametrize("source", ["/nowhere/gate.mp4", "synthetic://?widht=3"])
+def test_a_camera_that_there_is_not_is_told_of(new_daemon, source):
+    daemon = new_daemon(source)
+    done = daemon.command("run", daemon.config, *daemon.folders())
+    assert done.returncode == 0
+    (lost,) = daemon.events("camera.lost")
+    assert lost["data"]["details"]["reason"].partition(": ")[2].startswith(("No such file", "no field `widht`"))
+
+
+def test_tap_ends_with_the_daemon(new_daemon):
+    daemon = new_daemon().start()
+    command = [sys.executable, "-m", "pipeline", "tap", "frames", "--run-dir", daemon.run_dir]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tap:
+        tap.stdout.readline()
+        daemon.stop(signal.SIGKILL)
+        _, said = tap.communicate(timeout=5)
+    assert tap.returncode == 2
+    assert b"the daemon has ended" in said

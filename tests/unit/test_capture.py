@@ -81,16 +81,16 @@ def test_what_is_long_past_is_skipped_as_a_camera_would(ring):
 
 
 @pytest.mark.parametrize(("source", "said"), [("gone.mp4", "gone.mp4: No such file"), ("ftp://x", "no such kind")])
-def test_a_recording_that_cannot_be_read_has_ended(ring, source, said):
-    (ended,) = Capture(context(ring, source=source)).produce()
-    assert ended.state == "ended"
-    assert said in ended.reason
+def test_a_recording_that_cannot_be_read_is_lost_which_operators_are_told(ring, source, said):
+    (lost,) = Capture(context(ring, source=source)).produce()
+    assert lost.state == "lost"
+    assert said in lost.reason
 
 
-def test_a_picture_too_large_for_the_ring_ends_a_recording_naming_the_setting(ring):
-    _, ended = Capture(context(ring, source="synthetic://?width=640&height=480&seconds=1")).produce()
-    assert ended.state == "ended"
-    assert "frames.largest" in ended.reason
+def test_a_recording_with_a_picture_too_large_for_the_ring_is_lost_naming_the_setting(ring):
+    _, lost = Capture(context(ring, source="synthetic://?width=640&height=480&seconds=1")).produce()
+    assert lost.state == "lost"
+    assert "frames.largest" in lost.reason
 
 
 def test_a_picture_too_large_for_the_ring_fails_a_replay(ring):

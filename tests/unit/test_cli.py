@@ -6,6 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import main
+from pipeline.core.errors import ConfigError
+from pipeline.view import screen
 
 CONFIG = """
 [cameras.gate]
@@ -138,3 +140,56 @@ def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):
     result = run("replay", tmp_path / "clip.mp4", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert str(tmp_path / "out") in result.output
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"type": 1},
+        {"time": 2},
+        {"subject": ["a"]},
+        {"source": None},
+        {"data": "hello"},
+        {"data": {"details": ["a"]}},
+        {"data": {"scene": {"likelihood": "high"}}},
+        {"data": {"facts": None, "analysis": []}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("options", [(), ("--all",), ("--json",)])
+def test_a_line_that_only_looks_like_an_event_is_counted_as_none(run, file, wrong, options):
+    result = run("events", file(line("a", "start"), line("b", "end") | wrong), *options)
+    assert result.exit_code == 0, result.exception
+    assert "1 lines are no events, the first is line 2" in result.output
+
+
+def test_what_an_event_says_does_not_reach_the_terminal_as_a_command(run, file):
+    data = {"analysis": {"summary": "a \x1b[31mred\x07 [/b] [bold]one"}}
+    result = run("events", file(line("a", "end", data=data)))
+    assert "[/b] [bold]one" in result.output
+    assert not {"\x1b", "\x07"} & set(result.output)
+
+
+def test_names_of_zones_are_shown_as_they_are(run):
+    result = run("check", "CONFIG", config=CONFIG + 'name = "[/b] [red]bay :car:"\n')
+    assert result.exit_code == 0, result.exception
+    assert "[/b] [red]bay :car:" in result.output
+
+
+@pytest.mark.parametrize("milliseconds", [1, 9, 123, 999])
+def test_when_recordings_began_is_taken_to_the_millisecond(milliseconds):
+    began = screen.moment(f"2026-11-29T08:00:00.{milliseconds:03d}Z")
+    assert began == 1795939200_000_000_000 + milliseconds * 1_000_000
+
+
+@pytest.mark.parametrize("text", ["now", "", "0001-01-01", "9999-12-31T23:59:59Z"])
+def test_a_time_at_which_no_recording_began_is_refused(text):
+    with pytest.raises(ConfigError, match="--began"):
+        screen.moment(text)
+
+
+def test_what_live_does_not_do_is_refused_rather_than_left_out(run, tmp_path):
+    (tmp_path / "clip.mp4").write_bytes(b"x")
+    result = run("replay", tmp_path / "clip.mp4", "--live", "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 2
+    assert not (tmp_path / "out").exists()

@@ -5,6 +5,7 @@ import json
 import os
 
 import cv2
+import msgspec
 import numpy as np
 import pytest
 
@@ -224,3 +225,61 @@ def test_any_picture_can_be_kept(size):
 def test_a_picture_is_kept_upright():
     data = evidence.jpeg(picture(90, (64, 48)), 90, 85)
     assert cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR).shape == (64, 48, 3)
+
+
+def test_a_file_that_could_only_be_read_at_first_is_gone_on_with_where_it_ended(sinks, monkeypatch):
+    out = sinks()
+    out.tell(event(1), event(2))
+    opening = os.open
+
+    def read_only(path, flags, *mode, **given):
+        if str(path).endswith("events.jsonl") and flags & os.O_WRONLY:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return opening(path, flags, *mode, **given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", read_only)
+        out.live()
+        assert out.tell(event(2), event(3)) == ["inc-1/2"]
+    assert out.tell(TICK) == ["inc-1/3"]
+    assert [line["sequence"][-1] for line in out.lines() if "incident" in line["type"]] == ["1", "2", "3"]
+
+
+def test_an_event_that_comes_again_after_its_file_was_put_away_is_not_written_again(sinks):
+    out = sinks(rotate_mb=0.0001)
+    out.tell(event(1))
+    out.live()
+    out.tell(event(1))
+    lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]
+    assert [json.loads(line)["sequence"][-1] for line in lines] == ["1"]
+
+
+def test_files_put_away_while_the_clock_was_wrong_are_not_the_first_to_go(sinks):
+    out = sinks(rotate_mb=0.0001, keep_files=2)
+    for number in range(1, 6):
+        one = event(number)
+        out.tell(msgspec.structs.replace(one, utc_ns=NOON_NS - number * 3600 * NS))  # backwards
+    kept = [json.loads(path.read_text())["sequence"][-1] for path in out.folder.glob("events-*.jsonl")]
+    assert sorted(kept) == ["4", "5"]
+
+
+def test_only_the_newest_ids_are_remembered(sinks, monkeypatch):
+    monkeypatch.setattr("stages.emit.RECENT", 3)
+    out = sinks()
+    out.tell(*(event(number) for number in range(1, 9)))
+    assert len(out.stage._recent) == 3
+    out.tell(event(8))
+    assert len(out.lines()) == 8
+
+
+def test_pictures_are_nobody_elses_business(tmp_path):
+    path = tmp_path / "evidence" / "1.jpg"
+    evidence.write(path, b"x")
+    assert not (path.stat().st_mode | path.parent.stat().st_mode) & 0o007
+
+
+def test_a_folder_among_the_pictures_is_left_alone(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "1.jpg").write_bytes(b"x" * 100)
+    assert evidence.prune(tmp_path, 0) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]

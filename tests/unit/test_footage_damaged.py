@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import av
 import numpy as np
@@ -95,3 +96,21 @@ def test_a_recording_that_holds_nothing_but_its_index_is_refused(tmp_path):
     path.write_bytes(content[: box_at(content, b"mdat") + 8])
     with pytest.raises(SourceError, match=r"clip\.mp4: no picture could be decoded"):
         read(path)
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    path = write(tmp_path / "clip.mp4")
+
+    def refusing(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(av, "open", refusing)
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(SourceError, match=r"clip\.mp4: Permission denied"):
+        Footage(path)
+
+
+def test_a_recording_with_a_hole_of_hours_is_not_called_cut(tmp_path):
+    pts = [number + (72_000 if number > 10 else 0) for number in range(20)]
+    _, report = read(write(tmp_path / "clip.mkv", pts=pts))
+    assert (report.frames, report.truncated) == (20, None)

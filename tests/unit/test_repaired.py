@@ -50,6 +50,16 @@ def test_no_password_survives_whatever_is_in_it(password):
     assert named == "rtsp://gate:554/sub"
 
 
+@pytest.mark.parametrize("url", ["rtsp:user:secret@gate/x", "rtsp//user:secret@gate/x", "rtsp:/u:sec@ret@gate/x"])
+def test_no_password_survives_an_address_that_is_mistyped(url):
+    assert redacted(url) == "gate/x"
+
+
+@pytest.mark.parametrize("path", ["/clips/yard:2@night.mp4", "clips/me@home.mp4", "./a:b@c.mp4"])
+def test_a_file_keeps_its_name(path):
+    assert redacted(path) == path
+
+
 def test_a_folder_is_no_recording(tmp_path):
     with pytest.raises(SourceError, match="folder"):
         Footage(tmp_path)

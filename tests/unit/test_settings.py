@@ -72,10 +72,24 @@ ERRORS = [  # text, line, key, a part of the message
     ('[cameras."main gate"]\nsource = "x"\n', 1, "cameras.main gate", "letters, digits"),
     ('[cameras.""]\nsource = "x"\n', 1, "cameras.", "camera name ``"),
     ("cameras = 5\n", 1, "cameras", "Expected `object`"),
+    ('[cameras.gate]\nsource = "rstp://u:secret@gate/x"\n', 2, "cameras.gate.source", "`rstp:`; did you mean `rtsp`?"),
+    ('[cameras.gate]\nsource = "rtsp:u:secret@gate/x"\n', 2, "cameras.gate.source", "followed by `//`"),
+    ('[cameras.gate]\nsource = "ftp://gate/x"\n', 2, "cameras.gate.source", "no kind of source `ftp:`"),
+    ('[cameras.gate]\nsource = ""\n', 2, "cameras.gate.source", "needs a source"),
+    ('[cameras.gate]\nsource = " /dev/video0"\n', 2, "cameras.gate.source", "without spaces"),
+    ("[emit]\nsinks = []\n", 2, "emit.sinks", "length >= 1"),
+    ('[emit]\nsinks = ["jsonl", "jsonl"]\n', 2, "emit.sinks", "every event twice"),
+    ("[frames]\nslots = 99999999999999999999999\n", 2, "frames.slots", "<= 1024"),
+    ("[emit]\nspool = 99999999999999999999999\n", 2, "emit.spool", "<= 1000000000"),
+    ("[capture]\nframes_per_s = 1e-300\n", 2, "capture.frames_per_s", "> 0"),
+    ("[runtime]\nrestart_first_s = 60.0\n", 2, "runtime.restart_first_s", "longer than"),
+    (ZONE.format([[0.1, 0.2]] * 1001), 4, "cameras.gate.zones.yard.polygon", "length <= 1000"),
+    ("x = " + "[" * 5000 + "]" * 5000 + "\n", 1, "", "not valid TOML"),
+    ("[frames]\nslots = " + "9" * 5000 + "\n", 1, "", "not valid TOML"),
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "path", "said"), ERRORS, ids=[row[2] for row in ERRORS])
+@pytest.mark.parametrize(("text", "line", "path", "said"), ERRORS, ids=[f"{row[2]}: {row[3]}" for row in ERRORS])
 def test_an_error_names_line_key_and_remedy(text, line, path, said):
     _, problem = only_problem(text)
     assert (problem.line, problem.path) == (line, path)
@@ -165,3 +179,22 @@ def test_the_digest_changes_with_a_camera_and_with_the_order_that_decides_betwee
     }
     assert len(digests) == 3
     assert {len(digest) for digest in digests} == {12}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["RTSP://gate/x", "https://gate/x", "file:///clip.mp4", "synthetic://", "v4l2:/dev/video0", "/dev/video0", "a.mp4"],
+)
+def test_every_kind_of_source_that_there_is_is_taken(source):
+    assert parse(f'[cameras.gate]\nsource = "{source}"\n')[1] == []
+
+
+def test_a_mistyped_address_is_told_without_its_password():
+    _, problems = parse('[cameras.gate]\nsource = "rstp://u:secret@gate/x"\n')
+    assert not any("secret" in problem.text for problem in problems)
+
+
+def test_a_file_may_begin_with_the_mark_of_some_editors(tmp_path):
+    path = tmp_path / "pipeline.toml"
+    path.write_bytes(b'\xef\xbb\xbf[site]\r\nname = "yard"\r\n')
+    assert load(path).site.name == "yard"

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from pipeline.core import areas, templates
 from pipeline.core import messages as m
-from pipeline.core import templates
 from stages.trigger import Trigger
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, picture, seen
 
@@ -381,3 +381,29 @@ def test_opening_hours_hold_only_where_the_clock_is_set(camera, utc_ns, hit):
         made = frame(gate.ring.copy(picture(90)) + 1, at_s=count / 4)
         gate.see(count / 4, seen(box=HERE), frame=msgspec.structs.replace(made, utc_ns=utc_ns + made.pts_ns))
     assert gate.events()[-1].data.facts.rules_hit == hit
+
+
+def test_an_incident_of_a_recording_that_ended_is_ended_though_other_cameras_go_on(camera):
+    gate = camera()
+    gate.walk(2)
+    ended = m.CameraChanged(camera="gate", state="ended", reason="eof", pts_ns=2 * NS, utc_ns=NOON_NS + 2 * NS)
+    gate.follow(gate.trigger.handle(ended))
+    gate.tick(3)
+    assert gate.operations()[-1] == "update"
+    gate.tick(6)
+    assert gate.events()[-1].data.ended_by == "eof"
+
+
+def test_every_thing_is_placed_once_however_many_zones_there_are(camera, monkeypatch):
+    placed = []
+    monkeypatch.setattr(areas, "area_of", lambda box, _: placed.append(box))
+    square = [[0, 0], [1, 0], [1, 1]]
+    zones = {name: {"polygon": square} for name in "abcdefgh"}
+    camera(cameras={"gate": {"source": "x", "zones": zones}}).see(1, seen(box=HERE), boxes=(HERE,))
+    assert placed == [HERE, HERE]
+
+
+def test_lines_of_the_journal_that_are_damaged_are_told_of(camera, tmp_path):
+    (tmp_path / "incidents.journal").write_bytes(b"noise\nmore\n")
+    started = camera(state_dir=tmp_path).events("system.started")[0]
+    assert started.data.details["journal_lines_damaged"] == 2
