@@ -84,7 +84,7 @@ def main() -> None:
 @click.option(
     "--live", is_flag=True, help="At camera speed through the real processes, as `run` does; may drop frames."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON instead of a table.")
 @click.option("--quiet", is_flag=True, help="No progress, no summary.")
 def replay(  # noqa: PLR0917  # click calls it by keyword
     paths: tuple[Path, ...],
@@ -105,6 +105,8 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import screen
 
     settings = _settings(config)
+    if settings.cameras and not camera and not quiet:
+        click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
     recordings = replaying.find(paths)
     if live:
         if began or jobs or as_json:
@@ -119,7 +121,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
         if out is None:
             screen.print_events(report.events_file)
         if not quiet:
-            screen.summary(report, as_json=as_json)
+            screen.summary(report, as_json=as_json, stderr=out is None)
     sys.exit(_status(report))
 
 
@@ -214,7 +216,10 @@ def status(run_dir: Path | None, as_json: bool) -> None:
 @main.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a completion script; for bash: eval "$(pipeline completion bash)"."""
+    """Print a completion script.
+
+    For bash: eval "$(pipeline completion bash)"
+    """
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)

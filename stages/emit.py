@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+import structlog
 from msgspec import UNSET
 
 from pipeline.core import events, telling
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pipeline.core.messages import AnyMessage, Keyframe
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import Nanoseconds
+
+log = structlog.get_logger()
 
 _PRUNE_EVERY = 50  # pictures
 _LEAN = 0.8  # of the bytes that evidence may take, kept when it is pruned
@@ -89,6 +92,8 @@ class Emit(Stage):
             return
         event = self._event(message, source, identity)
         line = _encoder.encode(event) + b"\n"
+        if not self.context.clock.media:
+            log.info("event", type=event.type, subject=event.subject, severity=event.severitytext)
         for sink in self._sinks:
             sink.offer(event, line)
         if self.context.clock.media:
@@ -158,6 +163,7 @@ class Emit(Stage):
                 continue
             self._told[sink.name] = sink.failing
             what = "degraded" if sink.failing else "recovered"
+            log.warning("sink_changed", sink=sink.name, state=what, reason=sink.failing or "delivers again")
             details: events.Details = {"sink": sink.name, "reason": sink.failing or "delivers again", "lost": sink.lost}
             number = self._sequences.get(telling.source(self.context.settings.site), 0) + 1
             event = telling.device_event(f"sink.{what}", number, Priority.WARNING, details, pts_ns, utc_ns)

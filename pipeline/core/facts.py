@@ -12,7 +12,7 @@ class ObjectFact(msgspec.Struct, frozen=True):
 
     class_: str = msgspec.field(name="class")  # the detector's own class, or "none"
     likelihood: float  # 0..1
-    count: int  # the most seen at once
+    count: int  # the most seen at one moment
 
 
 class TrackFact(msgspec.Struct, frozen=True):

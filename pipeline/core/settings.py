@@ -14,6 +14,7 @@ from msgspec import Meta, field
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.geometry import Polygon
+from pipeline.core.redaction import redacted
 from pipeline.core.vocabulary import CameraId
 
 if TYPE_CHECKING:
@@ -188,8 +189,16 @@ class Settings(_Section, frozen=True):
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
 
     def digest(self) -> str:
-        """Return twelve hex digits that change with any setting: which configuration made an event."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
+        """Return twelve hex digits that change with any setting: which configuration made an event.
+
+        Passwords are left out, as a short one could be found by trying.
+        """
+        cameras = {
+            name: msgspec.structs.replace(camera, source=redacted(camera.source))
+            for name, camera in self.cameras.items()
+        }
+        told = msgspec.structs.replace(self, cameras=cameras)
+        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:12]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -223,7 +232,7 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
         return None, [Problem(1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
-    found = list(_unknown_keys(tables, Settings, "")) or list(_unfit(tables, Settings, ""))
+    found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
     if found:
         return None, [Problem(_line(lines, where), where, what) for where, what in found]
     settings = msgspec.convert(tables, Settings)
@@ -258,8 +267,8 @@ def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield every value that its setting does not allow; key by key, as msgspec does not name members of tables."""
     if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         hints = get_type_hints(kind, include_extras=True)
-        for key, entry in value.items():
-            yield from _unfit(entry, hints[key], f"{path}.{key}" if path else key)
+        for key in (key for key in value if key in hints):
+            yield from _unfit(value[key], hints[key], f"{path}.{key}" if path else key)
         for setting in msgspec.structs.fields(kind):
             if setting.required and setting.name not in value:
                 yield path, f"`{path}`: missing required field `{setting.name}`"
@@ -271,7 +280,17 @@ def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
             msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             text, _, inside = str(error).partition(" - at `$")
-            yield path, f"`{path}{inside.rstrip('`')}`: {text}"
+            yield path, f"`{path}{inside.rstrip('`')}`: {_plainly(text, kind)}"
+
+
+def _plainly(text: str, kind: Any) -> str:
+    """Say what is wrong in the words of who wrote the file."""
+    choices = [choice for part in (kind, *get_args(kind)) if get_origin(part) is Literal for choice in get_args(part)]
+    if choices and "Invalid enum value" in text:
+        return f"{text.removeprefix('Invalid enum value ')}: use one of {', '.join(map(str, choices))}"
+    if "Expected `bool`" in text:
+        return "write true or false, without quotes"
+    return "an outline needs at least 3 points" if "of length >= 3" in text else text
 
 
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:

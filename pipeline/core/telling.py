@@ -93,7 +93,6 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
     """Return the event, and the course with the event counted and its picture told of."""
     course = _with_best_keyframe(course)
     course = msgspec.structs.replace(course, revision=course.revision + 1)
-    known = 0 if operation == "update" else max(0, len(course.keyframes) - 1)
     began = operation == "start"
     event = EventRaised(
         key=EventKey(f"{course.id}/{course.revision}"),
@@ -114,7 +113,7 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
             priority=priority.name.lower(),  # type: ignore[arg-type]  # the names are the literals
             analysis=course.analysis,
         ),
-        keyframes=course.keyframes[known:] if operation != "update" else course.keyframes,
+        keyframes=course.keyframes,
     )
     return course, event
 

@@ -17,6 +17,14 @@ _MOVES = {
     "toward": "coming nearer",
     "away": "going away",
 }
+_PACES = {
+    "still": "standing",
+    "slow": "slowly",
+    "walk": "at a walk",
+    "medium": "at medium speed",
+    "run": "running",
+    "fast": "fast",
+}
 _IRREGULAR = {"person": "people", "sheep": "sheep", "bus": "buses"}
 _TITLE_MOST, _SUMMARY_MOST = 80, 280
 
@@ -45,7 +53,7 @@ def _summary(facts: Facts) -> str:
         parts += [part for part in (_MOVES[facts.track.direction], _pace(facts)) if part]
     sentence = ", ".join(parts) + "."
     if facts.tags:
-        sentence += f" Looks like: {', '.join(facts.tags)}."
+        sentence += f" The picture suggests: {', '.join(facts.tags)}."
     if facts.track.visits_last_hour > 1:
         sentence += f" {_ordinal(facts.track.visits_last_hour)} within an hour."
     rules = [rule.replace("_", " ") for rule in facts.rules_hit if rule != "motion"]
@@ -62,7 +70,7 @@ def _who(facts: Facts) -> str:
 
 
 def _pace(facts: Facts) -> str:
-    return {"still": "standing", "walk": "at a walk", "run": "running"}.get(facts.track.speed, f"{facts.track.speed}")
+    return _PACES[facts.track.speed] if facts.track.dwell_s >= 1 else ""  # a glance shows no speed
 
 
 def duration(seconds: int) -> str:

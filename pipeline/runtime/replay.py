@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from pipeline.core import events, telling
-from pipeline.core.errors import ConfigError, FrameTooLargeError, SourceError
+from pipeline.core.errors import ConfigError, FrameTooLargeError, PipelineError, SourceError
 from pipeline.core.frames import FramePool
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
 from pipeline.core.redaction import redacted
@@ -253,6 +253,8 @@ class Replay:
             run.run()
         except (SourceError, FrameTooLargeError) as error:
             outcome.status, outcome.reason = "unreadable", str(error).removeprefix(f"{recording.path.name}: ")
+        except PipelineError as error:
+            outcome.status, outcome.reason = "failed", str(error)
         _fill(outcome, run, row)
         counted = _count_types(part / "events.jsonl")
         outcome.events = sum(counted.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,10 +11,10 @@ from rich.table import Table
 
 from pipeline.core import areas
 from pipeline.core.redaction import redacted
-from pipeline.view.timeline import console, printable
+from pipeline.view.timeline import console, counted, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from pipeline.core.settings import CameraSettings, Settings
 
@@ -36,7 +37,18 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
         f"lost after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second "
         "are looked at."
     )
-    screen.print(f"{path}: valid, {len(settings.cameras)} cameras, configuration {settings.digest()}")
+    for warning in _warnings(settings):
+        screen.print(f"warning: {warning}")
+    screen.print(f"{path}: valid, {counted(len(settings.cameras), 'camera')}, configuration {settings.digest()}")
+
+
+def _warnings(settings: Settings) -> Iterator[str]:
+    """What is allowed, but hardly meant."""
+    if not settings.cameras:
+        yield "no cameras: nothing to run"
+    for name, camera in settings.cameras.items():
+        if "://" not in camera.source and ":" not in camera.source and not Path(camera.source).exists():
+            yield f"cameras.{name}.source: {camera.source}: no such file or device"
 
 
 def _effect(area: areas.Area, settings: Settings) -> str:

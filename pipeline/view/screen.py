@@ -22,6 +22,7 @@ from pipeline.core.errors import ConfigError
 from pipeline.runtime.replay import Outcome, Report, coverage
 from pipeline.runtime.replay import Progress as State
 from pipeline.view import timeline
+from pipeline.view.timeline import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,22 +97,25 @@ def print_events(path: Path) -> None:
             os.write(1, block)
 
 
-def summary(report: Report, *, as_json: bool) -> None:
-    """Print what was replayed and how whole it was, to standard error so that events stay alone on the output."""
+def summary(report: Report, *, as_json: bool, stderr: bool) -> None:
+    """Print what was replayed and how whole it was, to standard error where events are on the output."""
     if as_json:
-        sys.stderr.write(msgspec.json.encode(_summary(report)).decode() + "\n")
+        (sys.stderr if stderr else sys.stdout).write(msgspec.json.encode(_summary(report)).decode() + "\n")
         return
-    console = timeline.console(stderr=True)
+    console = timeline.console(stderr=stderr)
     console.print(_inputs(report.outcomes))
-    console.print(_latencies(report.outcomes))
+    if any(one.latency_ms for one in report.outcomes):
+        console.print(_latencies(report.outcomes))
     media = sum(one.media_s for one in report.outcomes)
     frames = sum(one.frames for one in report.outcomes)
     console.print(
-        f"{len(report.outcomes)} inputs, coverage {coverage(report.outcomes)} %, {frames} frames of {media:.1f} s "
-        f"in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, "
+        f"{counted(len(report.outcomes), 'input')}, coverage {coverage(report.outcomes)} %, "
+        f"{frames} frames of {media:.1f} s in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, "
         f"{media / report.elapsed_s:.1f}x real time), "
-        f"{sum(one.incidents for one in report.outcomes)} incidents"
+        f"{counted(sum(one.incidents for one in report.outcomes), 'incident')}"
     )
+    if not stderr:
+        console.print(f"events: {report.events_file}    show them: pipeline events {report.events_file}")
 
 
 def _inputs(outcomes: list[Outcome]) -> Table:

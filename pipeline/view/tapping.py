@@ -94,4 +94,6 @@ def _board(run_dir: Path | None) -> tuple[Path, Board]:
         folders.check_held(folder)
         return folder, Board.open(folder / "board")
     except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"{folder}: no daemon runs here: name its folder with --run-dir") from error
+        raise RunDirectoryError(
+            f"{folder}: no daemon runs here: start one with `pipeline run CONFIG`, or name its folder with --run-dir"
+        ) from error

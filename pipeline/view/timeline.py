@@ -10,13 +10,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.core.errors import ConfigError
 from pipeline.core.templates import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PLAIN_WIDTH = 140
+_PLAIN_WIDTH = 150
+_COLUMNS = ("time (UTC)", "camera", "what", "priority", "for", "says", "decided by", "ended")
+_ENDS = {
+    "quiet": "it went quiet",
+    "max_duration": "it lasted too long",
+    "camera_lost": "camera lost",
+    "shutdown": "we were stopped",
+    "crash_recovery": "we had crashed",
+    "superseded": "superseded",
+    "eof": "recording ended",
+}
 _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
@@ -56,7 +67,11 @@ class _Shape(msgspec.Struct, frozen=True):
 def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> None:
     """Print the chosen events of a file; lines that are no events are counted, not hidden."""
     bad: list[int] = []
-    chosen = [event for event in _read(path, bad) if _wanted(event, camera, kind)]
+    found = list(_read(path, bad))
+    if bad and not found:
+        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
+    _check_camera(camera, found)
+    chosen = [event for event in found if _wanted(event, camera, kind)]
     if as_json:
         for event in chosen:
             sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
@@ -67,6 +82,12 @@ def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool)
         sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
 
 
+def _check_camera(camera: str, found: list[dict[str, Any]]) -> None:
+    known = sorted({_camera(event) for event in found} - {"-"})
+    if camera and camera not in known:
+        raise ConfigError(f"no camera `{camera}`; there are: {', '.join(known) or 'none'}")
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal, or wide enough for our tables where there is none.
 
@@ -74,6 +95,11 @@ def console(*, stderr: bool = False) -> Console:
     """
     plain = Console(stderr=stderr, markup=False, emoji=False)
     return plain if plain.is_terminal else Console(stderr=stderr, markup=False, emoji=False, width=_PLAIN_WIDTH)
+
+
+def counted(number: int, what: str) -> str:
+    """Say a number of things: 1 camera, 2 cameras."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def printable(text: str) -> str:
@@ -114,16 +140,25 @@ def _joined(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
         key = (event["source"], event["subject"], "" if incident else str(place))
         first = rows.get(key, event)
         rows[key] = {**event, "time": first["time"]}
-    return sorted(rows.values(), key=lambda event: (event["source"], event["time"]))
+    return sorted(rows.values(), key=lambda event: (event["time"], event["source"]))
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:
     table = Table(title=title, title_justify="left", expand=False)
-    for name in ("time", "camera", "what", "for", "says", "decided by"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("time", "for"))
+    for name in _COLUMNS:
+        table.add_column(name, overflow="fold", no_wrap=name in ("time (UTC)", "for"))
     for event in rows:
         style = _STYLES.get(event.get("severitytext", "INFO"), "")
-        cells = (_when(event), _camera(event), _what(event), _length(event), _says(event), _decided(event))
+        cells = (
+            _when(event),
+            _camera(event),
+            _what(event),
+            event["data"].get("priority", ""),
+            _length(event),
+            _says(event),
+            _decided(event),
+            _ENDS.get(event["data"].get("ended_by", ""), ""),
+        )
         table.add_row(*(Text(printable(cell), style=style) for cell in cells))
     return table
 
@@ -153,7 +188,7 @@ def _length(event: dict[str, Any]) -> str:
         return ""
     dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
     text = duration(dwell) if isinstance(dwell, int) else ""
-    return text if event["data"].get("ended_by") else f"{text} …"
+    return text if event["data"].get("ended_by") else f"{text} so far"
 
 
 def _says(event: dict[str, Any]) -> str:
@@ -164,9 +199,10 @@ def _says(event: dict[str, Any]) -> str:
 
 
 def _decided(event: dict[str, Any]) -> str:
+    """The rules that were hit; without any, what told that something is there."""
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""
-    rules = ", ".join(data.get("facts", {}).get("rules_hit", ())) or "no rule"
-    ended = data.get("ended_by")
-    return f"{rules}; {ended}" if ended else rules
+    rules = [rule.replace("_", " ") for rule in data.get("facts", {}).get("rules_hit", ()) if rule != "motion"]
+    seen = data.get("scene", {}).get("class")
+    return ", ".join([f"{seen} recognised" if seen else "movement", *rules])

@@ -143,7 +143,7 @@ def test_a_truncated_recording_is_told_with_what_was_read(clips, tmp_path):
     whole = (clips / "yard" / "b.mkv").read_bytes()
     (tmp_path / "cut.mkv").write_bytes(whole[: len(whole) // 2])
     result = pipeline("replay", tmp_path / "cut.mkv", "--out", tmp_path / "out", "--json")
-    (row,) = json.loads(result.stderr.splitlines()[-1])["inputs"]
+    (row,) = json.loads(result.stdout)["inputs"]
     assert result.returncode == 3
     assert row["status"] == "truncated"
     assert 0 < row["frames"] < 120
@@ -282,8 +282,18 @@ def test_any_name_of_a_recording_is_told_and_keeps_its_pictures(clips, tmp_path)
         shutil.copy(clips / "a.mp4", folder / name)
     done = pipeline("replay", folder, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "a[red].mp4" in done.stderr
-    assert "\x1b" not in done.stderr
+    assert "a[red].mp4" in done.stdout
+    assert "\x1b" not in done.stdout
     ends = [event for event in lines(tmp_path / "out" / "events.jsonl") if ".end." in event["type"]]
     assert len(ends) == len(names)
     assert all(event["data"]["evidence"] for event in ends)
+
+
+def test_a_model_that_there_is_not_is_the_reason_that_is_told(clips, tmp_path):
+    config = tmp_path / "site.toml"
+    config.write_text('[classify]\nmodel = "nanodet"\n', encoding="utf-8")
+    done = pipeline("replay", clips / "a.mp4", "--config", config, "--out", tmp_path / "out", "--json")
+    (row,) = json.loads(done.stdout)["inputs"]
+    assert (done.returncode, row["status"]) == (1, "failed")
+    assert "nanodet" in row["reason"]
+    assert "Traceback" not in done.stderr

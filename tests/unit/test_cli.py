@@ -61,7 +61,7 @@ def test_a_valid_configuration_is_shown_by_what_it_does(run):
     result = run("check", "CONFIG", config=CONFIG)
     assert result.exit_code == 0
     assert "nobody may be here" in result.output
-    assert "valid, 1 cameras" in result.output
+    assert "valid, 1 camera," in result.output
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -88,8 +88,8 @@ def test_an_incident_is_one_row_of_the_timeline(run, file):
     result = run("events", file(line("a", "start"), line("a", "update"), line("a", "end"), line("b", "start")))
     rows = [row for row in result.output.splitlines() if "2026-11-29" in row]
     assert len(rows) == 2
-    assert "loiter; quiet" in rows[0]
-    assert "36 s …" in rows[1], "it goes on"
+    assert "person recognised, loiter" in " ".join(rows[0].split())
+    assert "36 s so far" in rows[1]
 
 
 def test_all_events_are_rows_when_asked_for(run, file):
@@ -126,7 +126,7 @@ def test_a_link_that_is_not_there_is_told_with_the_nearest(run, tmp_path):
 def test_where_no_daemon_runs_that_is_said(run, tmp_path, command):
     result = run(*command, "--run-dir", tmp_path)
     assert result.exit_code == 2
-    assert "no daemon runs here: name its folder with --run-dir" in result.output
+    assert "no daemon runs here: start one with `pipeline run CONFIG`" in result.output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

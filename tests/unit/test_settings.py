@@ -101,7 +101,7 @@ def test_an_error_names_line_key_and_remedy(text, line, path, said):
     [
         ('[cameras.gate]\nplace = "x"\n', 1, "missing required field `source`"),
         ("[cameras.gate]\nsource = 5\n", 2, "Expected `str`"),
-        (ZONE.format("[[0, 0], [1, 1]]"), 4, "length >= 3"),
+        (ZONE.format("[[0, 0], [1, 1]]"), 4, "at least 3 points"),
         (CAMERA + "rotation = 45\n", 3, "45"),
     ],
 )
@@ -198,3 +198,10 @@ def test_a_file_may_begin_with_the_mark_of_some_editors(tmp_path):
     path = tmp_path / "pipeline.toml"
     path.write_bytes(b'\xef\xbb\xbf[site]\r\nname = "yard"\r\n')
     assert load(path).site.name == "yard"
+
+
+def test_the_digest_knows_no_password():
+    digests = {
+        Settings(cameras={"a": CameraSettings(source=f"rtsp://admin:{word}@gate/sub")}).digest() for word in ("x", "y")
+    }
+    assert len(digests) == 1

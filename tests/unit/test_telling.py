@@ -104,7 +104,7 @@ def test_a_better_view_becomes_another_picture():
     made, _ = told(lasting(best=frame(3)))
     made, end = told(msgspec.structs.replace(made, best=frame(5)), "end", "quiet")
     assert [one.frame.sequence for one in made.keyframes] == [3, 5]
-    assert [one.ref for one in end.keyframes] == [f"evidence/{made.id}-2.jpg"]
+    assert [one.ref for one in end.keyframes] == [f"evidence/{made.id}-{number}.jpg" for number in (1, 2)]
 
 
 def test_an_incident_without_a_picture_has_none():

@@ -53,7 +53,7 @@ def test_a_duration_is_told_as_people_do(seconds, expected):
         ("none", "still", "A person at gate for 36 s, standing."),
         ("along", "walk", "A person at gate for 36 s, passing along, at a walk."),
         ("in", "run", "A person at gate for 36 s, coming in, running."),
-        ("away", "slow", "A person at gate for 36 s, going away, slow."),
+        ("away", "slow", "A person at gate for 36 s, going away, slowly."),
     ],
 )
 def test_a_summary_tells_the_way_and_the_pace(direction, speed, expected):
@@ -78,7 +78,7 @@ def test_a_first_visit_is_not_counted():
 
 def test_tags_and_rules_are_told():
     told = summary(tags=("visitor", "cyclist"), rules_hit=("after_hours", "loiter"))
-    assert told.endswith(" Looks like: visitor, cyclist. Rules hit: after hours, loiter.")
+    assert told.endswith(" The picture suggests: visitor, cyclist. Rules hit: after hours, loiter.")
 
 
 def test_the_analysis_says_why_no_model_wrote_it():
