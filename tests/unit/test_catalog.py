@@ -13,7 +13,8 @@ def test_every_bundled_model_is_the_one_meant(name):
 
 def test_every_bundled_file_has_a_row_and_a_notice():
     notice = (catalog.BUNDLED / "NOTICE").read_text()
-    files = {file.name for file in catalog.BUNDLED.iterdir()} - {"NOTICE"}
+    files = {file.relative_to(catalog.BUNDLED).as_posix() for file in catalog.BUNDLED.rglob("*") if file.is_file()}
+    files -= {"NOTICE"}
     assert files == {model.file for model in catalog.CATALOG}
     assert all(file in notice for file in files)
 
