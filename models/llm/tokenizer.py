@@ -1,0 +1,222 @@
+"""The tokenizer: MNN's file made of a GGUF's vocabulary, and text made of token numbers.
+
+The file's layout is what MNN 3.6.1's tokenizer of type "pipeline" reads (transformers/llm/engine/src/tokenizer,
+Apache-2.0). No normaliser is written, as MNN's drops zero-width joiners: where a model wants NFC, normalise before.
+The engine cannot decode a token that ends inside a character, so text is put together here, from bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import struct
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from models.llm.gguf import Gguf
+
+_QWEN_WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+    r"\s+(?!\S)|\s+"
+)
+_Step = tuple[Literal["split"], str] | tuple[Literal["bytes"], bool]
+"""Split around a regular expression, or turn into bytes, with or without GPT-2's own splitting."""
+
+PRE_TOKENIZERS: dict[str, tuple[_Step, ...]] = {
+    "gpt-2": (("bytes", True),),
+    "smollm": (("split", r"\p{N}"), ("bytes", True)),
+    "qwen2": (("split", _QWEN_WORDS), ("bytes", False)),
+}
+"""What the names of tokenizer.ggml.pre stand for in llama.cpp (src/llama-vocab.cpp)."""
+
+_CONTROL, _USER_DEFINED = 3, 4
+"""Token types of the GGUF: those that are matched as a whole; control tokens are no text."""
+_STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>")
+_MAGIC, _PIPELINE = 430, 4
+_TEXT_MOST = 65535
+
+
+class Vocabulary(NamedTuple):
+    """A byte-level BPE vocabulary.
+
+    Attributes:
+        tokens: By number, in GPT-2's spelling of bytes.
+        types: Of each token.
+        merges: Pairs of tokens, the first to be merged first.
+        steps: How text is cut before merging.
+        end: The number of the token that ends a turn.
+        begin: The number of the token that begins a text, where the model has one.
+        adds_begin: Whether every text begins with it.
+        template: The chat template, Jinja; may be empty.
+    """
+
+    tokens: Sequence[str]
+    types: Sequence[int]
+    merges: Sequence[str]
+    steps: tuple[_Step, ...]
+    end: int
+    begin: int | None
+    adds_begin: bool
+    template: str
+
+    @property
+    def stops(self) -> list[int]:
+        """Numbers of the tokens after which nothing more is said, ascending."""
+        named = {number for number in self._of_type(_CONTROL) if self.tokens[number] in _STOPS}
+        return sorted({self.end} | named)
+
+    @property
+    def special(self) -> list[int]:
+        """Numbers of the tokens that are no text."""
+        return self._of_type(_CONTROL)
+
+    @property
+    def added(self) -> list[int]:
+        """Numbers of the tokens that are matched as a whole."""
+        return self._of_type(_CONTROL, _USER_DEFINED)
+
+    def _of_type(self, *types: int) -> list[int]:
+        return [number for number, kind in enumerate(self.types) if kind in types]
+
+
+def vocabulary(model: Gguf) -> Vocabulary:
+    """Read the vocabulary of a model.
+
+    Raises:
+        ModelError: It is no byte-level BPE, its pre-tokenizer is not known, or it contradicts itself.
+    """
+    kind = model.value("tokenizer.ggml.model", str)
+    if kind != "gpt2":
+        raise ModelError(f"{model.path}: its vocabulary is of kind {kind}; only byte-level BPE (gpt2) is known here")
+    name = model.value("tokenizer.ggml.pre", str)
+    if name not in PRE_TOKENIZERS:
+        known = ", ".join(PRE_TOKENIZERS)
+        raise ModelError(f"{model.path}: its pre-tokenizer {name} is not known here; known are {known}")
+    begin = model.metadata.get("tokenizer.ggml.bos_token_id")
+    found = Vocabulary(
+        tokens=model.value("tokenizer.ggml.tokens", list),
+        types=model.value("tokenizer.ggml.token_type", list),
+        merges=model.value("tokenizer.ggml.merges", list),
+        steps=PRE_TOKENIZERS[name],
+        end=model.value("tokenizer.ggml.eos_token_id", int),
+        begin=begin if isinstance(begin, int) else None,
+        adds_begin=model.metadata.get("tokenizer.ggml.add_bos_token") is True,
+        template=str(model.metadata.get("tokenizer.chat_template") or ""),
+    )
+    _check(found, model)
+    return found
+
+
+def mtok(words: Vocabulary) -> bytes:
+    """The file tokenizer.mtok.
+
+    Raises:
+        ModelError: A merge names a token that there is not.
+    """
+    prefix = [words.begin] if words.adds_begin and words.begin is not None else []
+    counts = f"{len(words.special)} {len(words.stops)} {len(prefix)}"
+    numbers = " ".join(map(str, words.special + words.stops + prefix))
+    parts = [f"{_MAGIC} {_PIPELINE}\n{counts}\n{numbers}\n".encode(), b"\0"]  # 0: no normaliser
+    parts += [struct.pack("<BI", 6, len(words.steps)) if len(words.steps) > 1 else b"", *map(_step, words.steps)]
+    parts += [*_merging(words), b"\0"]  # 0: decodes bytes
+    parts.append(struct.pack("<I", len(words.added)))
+    for number in words.added:
+        control = words.types[number] == _CONTROL
+        parts.append(struct.pack("<IBBB", number, control, 0, 0) + _text(words.tokens[number]))
+    template = words.template.encode()
+    parts += [struct.pack("<I", len(template)), template, _text(words.tokens[words.end]), b"\0"]
+    parts.append(_text("" if words.begin is None else words.tokens[words.begin]))
+    return b"".join(parts)
+
+
+class Decoder:
+    """Turns token numbers into text, one after the other; a character may be spread over several.
+
+    Args:
+        words: The vocabulary; control tokens give no text.
+    """
+
+    def __init__(self, words: Vocabulary) -> None:
+        self._bytes = token_bytes(words)
+        self._pending = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, number: int) -> str:
+        """The characters that are complete with this token. Raises IndexError for a number out of the vocabulary."""
+        if number < 0:
+            raise IndexError(number)
+        return self._pending.decode(self._bytes[number])
+
+    def finish(self) -> str:
+        """What is left of a character that never became complete, as U+FFFD; ready for another text."""
+        rest = self._pending.decode(b"", final=True)
+        self._pending.reset()
+        return rest
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """The text of whole sequences."""
+        return "".join(map(self.feed, numbers)) + self.finish()
+
+
+def token_bytes(words: Vocabulary) -> list[bytes]:
+    """The bytes of every token, by number; none for control tokens.
+
+    Tokens that are matched as a whole are spelt in plain characters, all others in GPT-2's.
+    """
+    table = {character: value for value, character in _spelling().items()}
+
+    def spelt(token: str, kind: int) -> bytes:
+        if kind == _CONTROL:
+            return b""
+        if kind == _USER_DEFINED or not all(character in table for character in token):
+            return token.encode()
+        return bytes(table[character] for character in token)
+
+    return [spelt(token, kind) for token, kind in zip(words.tokens, words.types, strict=True)]
+
+
+@functools.cache
+def _spelling() -> dict[int, str]:
+    """GPT-2's characters for bytes (openai/gpt-2, encoder.py, MIT): printable ones stand for themselves."""
+    printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    others = iter(range(256, 512))
+    return {value: chr(value if value in printable else next(others)) for value in range(256)}
+
+
+def _check(words: Vocabulary, model: Gguf) -> None:
+    count = len(words.tokens)
+    named = [words.end] if words.begin is None else [words.end, words.begin]
+    if len(words.types) != count or len(set(words.tokens)) != count or not all(0 <= at < count for at in named):
+        raise ModelError(f"{model.path}: its vocabulary contradicts itself: use an undamaged copy")
+    if not all(isinstance(token, str) and len(token.encode()) <= _TEXT_MOST for token in words.tokens):
+        raise ModelError(f"{model.path}: its vocabulary has tokens that are no text: use an undamaged copy")
+
+
+def _merging(words: Vocabulary) -> list[bytes]:
+    """The model proper: tokens by their bytes, merges by the numbers of what they join."""
+    numbers = {token: number for number, token in enumerate(words.tokens)}
+    rules = []
+    for rank, merge in enumerate(words.merges):
+        left, _, right = merge.partition(" ")
+        if left not in numbers or right not in numbers:
+            raise ModelError(f"the vocabulary's merge {merge!r} names a token that there is not: use an undamaged copy")
+        rules.append((numbers[left], numbers[right], rank))
+    parts = [struct.pack("<BIBBI", 0, len(numbers), 0, 0, len(rules))]
+    for token, number in sorted((token.encode(), number) for token, number in numbers.items()):
+        parts.append(struct.pack("<H", len(token)) + token + struct.pack("<I", number))
+    parts += [struct.pack("<III", *rule) for rule in sorted(rules)]
+    return parts
+
+
+def _step(step: _Step) -> bytes:
+    if step[0] == "bytes":
+        return struct.pack("<BB", 1, step[1])
+    return b"\x04" + _text(step[1]) + b"\0\0"  # not inverted; what matches becomes a piece of its own
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<H", len(data)) + data

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from models.llm import tokenizer
+from models.llm.gguf import Gguf
+from pipeline.core.errors import ModelError
+from tests.ggufs import gguf, vocabulary
+
+
+@pytest.fixture
+def words(tmp_path):
+    def read(**changes):
+        metadata = vocabulary() | {f"tokenizer.{key.replace('__', '.')}": value for key, value in changes.items()}
+        (tmp_path / "m.gguf").write_bytes(gguf(metadata, {}))
+        return tokenizer.vocabulary(Gguf(tmp_path / "m.gguf"))
+
+    return read
+
+
+def test_the_file_begins_with_its_kind_the_counts_and_the_control_tokens(words):
+    assert tokenizer.mtok(words()).startswith(b"430 4\n1 1 0\n258 258\n\0\x06" + struct.pack("<I", 2))
+
+
+def test_it_names_the_token_that_a_text_begins_with(words):
+    found = tokenizer.mtok(words(ggml__bos_token_id=258, ggml__add_bos_token=True))
+    assert found.startswith(b"430 4\n1 1 1\n258 258 258\n")
+    assert found.endswith(struct.pack("<H", 10) + b"<|im_end|>")
+
+
+def test_tokens_are_sorted_by_their_bytes_and_merges_name_them_by_number(words):
+    found = tokenizer.mtok(words())
+    listed = found.index(struct.pack("<BIBBI", 0, 259, 0, 0, 1)) + 11
+    assert found[listed:].startswith(struct.pack("<H", 1) + b"!" + struct.pack("<I", ord("!")))
+    assert struct.pack("<III", ord("a"), ord("b"), 0) in found
+
+
+def test_every_merge_must_join_known_tokens(words):
+    with pytest.raises(ModelError, match="'a xyz'"):
+        tokenizer.mtok(words(ggml__merges=["a xyz"]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"ggml__model": "llama"}, "kind llama"),
+        ({"ggml__pre": "tekken"}, "tekken.*smollm"),
+        ({"ggml__eos_token_id": 99999}, "contradicts"),
+        ({"ggml__token_type": [1]}, "contradicts"),
+    ],
+)
+def test_a_vocabulary_that_is_not_known_is_refused(words, changes, text):
+    with pytest.raises(ModelError, match=text):
+        words(**changes)
+
+
+def test_text_is_put_together_from_bytes(words):
+    decoder = tokenizer.Decoder(words())
+    assert decoder.text([*"é👍".encode(), 256]) == "é👍ab"
+    assert [decoder.feed(byte) for byte in "é".encode()] == ["", "é"]
+
+
+def test_control_tokens_are_no_text_and_what_is_matched_as_a_whole_is(words):
+    assert tokenizer.Decoder(words()).text([257, 258, ord("x")]) == "<fim>x"
+
+
+def test_a_character_that_never_ends_is_replaced_and_forgotten(words):
+    decoder = tokenizer.Decoder(words())
+    assert decoder.text([0xC3]) == "\ufffd"
+    assert decoder.text([ord("a")]) == "a"
+
+
+@pytest.mark.parametrize("number", [-1, 100_000])
+def test_a_number_out_of_the_vocabulary_is_an_error(words, number):
+    with pytest.raises(IndexError):
+        tokenizer.Decoder(words()).feed(number)
