@@ -7,8 +7,11 @@ import os
 import hypothesis
 import pytest
 
+from models.llm import layout
+from models.llm.graph import Graph
 from pipeline.core.frames import FramePool
 from stages.journal import Journal
+from tests import ggufs
 
 hypothesis.settings.register_profile("same", derandomize=True, database=None, deadline=None)
 hypothesis.settings.load_profile("same")
@@ -55,3 +58,19 @@ def open_journal(journal_path):
     yield again
     for life in lives:
         life.close()
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """Write small language models that a graph of their size is known for; all of Q4_1 unless said otherwise."""
+    graph = ggufs.tiny_template().data
+    monkeypatch.setitem(layout.TEMPLATES, "graph-smollm2-135m", ggufs.TINY)
+    monkeypatch.setattr(layout, "graph", lambda _: Graph(graph, "tiny"))
+
+    def write(kinds=None, metadata=None, tensors=None):
+        path = tmp_path / "tiny.gguf"
+        parts = ggufs.tiny_tensors(kinds or {}) | (tensors or {})
+        path.write_bytes(ggufs.gguf(ggufs.tiny_metadata() | (metadata or {}), parts))
+        return path
+
+    return write

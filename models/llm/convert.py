@@ -1,0 +1,179 @@
+"""A language model for MNN out of a GGUF file: a folder with graph, weights, tokenizer, configurations, manifest.
+
+No torch and no tool of MNN's: numpy alone, in about two seconds and 100 MB for 135 million parameters. The same input
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from models import catalog
+from models.llm import folder, layout, tokenizer, weights
+from models.llm.gguf import Gguf
+from models.llm.lora import Adapter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from models.llm.recipes import Recipe
+
+CONVERTER = "1"
+"""Counted up whenever the same input gives other bytes."""
+
+ENGINE = {
+    "llm_model": "llm.mnn",
+    "llm_weight": "llm.mnn.weight",
+    "backend_type": "cpu",
+    "thread_num": 1,
+    "precision": "low",
+    "memory": "low",
+    "dynamic_option": 2,
+    "sampler_type": "greedy",
+    "tokenizer_file": "tokenizer.mtok",
+}
+"""config.json. Two threads of MNN spin against whatever else is busy (46 to 1.6 tokens/s); memory low keeps weights
+quantised; without dynamic_option 2 activations lose so much that answers turn to nonsense."""
+
+_EMBEDDING_FILE = "embeddings_bf16.bin"
+_SMALL_FILES = 16_000_000
+"""Room for what is not weights: tokenizer, graph and texts, about 5 MB for 150,000 tokens."""
+
+
+class Job(NamedTuple):
+    """A conversion.
+
+    Attributes:
+        source: The GGUF file.
+        recipe: How matrices are stored.
+        recipe_name: What the recipe is called.
+        adapter: A LoRA to merge, or None.
+        licence: Of the weights, for the manifest.
+    """
+
+    source: Path
+    recipe: Recipe
+    recipe_name: str
+    adapter: Path | None = None
+    licence: str = ""
+
+
+class Ready(NamedTuple):
+    """A conversion that was planned: everything that can be refused has been.
+
+    Attributes:
+        job: What was asked for.
+        model: The opened file.
+        planned: What will be written.
+        version: Names the result: the recipe, and eight digits that change with anything that changes the bytes.
+        manifest: As it will be, but for the files.
+    """
+
+    job: Job
+    model: Gguf
+    planned: weights.Plan
+    version: str
+    manifest: folder.Manifest
+
+    @property
+    def size(self) -> int:
+        """Bytes that will be written, about."""
+        rows, columns = self.model.tensor(f"{layout.EMBEDDING}.weight").shape
+        return self.planned.size + _SMALL_FILES + (0 if self.planned.tied else 2 * rows * columns)
+
+
+def prepare(job: Job) -> Ready:
+    """Open, check and plan; about half a second for 100 MB, most of it for the source's hash.
+
+    Raises:
+        ModelError: The file cannot be converted; the text says why and what to use instead.
+    """
+    model = Gguf(job.source)
+    shape = layout.shape(model)
+    name = layout.template(shape, job.source)
+    tokenizer.vocabulary(model)
+    adapter = Adapter(job.adapter) if job.adapter else None
+    planned = weights.plan(model, layout.graph(name), shape, job.recipe, adapter)
+    manifest = folder.Manifest(
+        format=folder.FORMAT,
+        title=str(model.metadata.get("general.name", job.source.stem)),
+        files={},
+        licence=job.licence or str(model.metadata.get("general.license", "")),
+        source=_origin(job.source),
+        template=_origin(catalog.path(name)),
+        recipe=job.recipe_name,
+        rules=msgspec.structs.replace(job.recipe, what=""),
+        adapter=_origin(job.adapter) if job.adapter else None,
+        layers=planned.layers,
+        tools={"converter": CONVERTER, "numpy": np.__version__},
+    )
+    return Ready(job, model, planned, _version(manifest), manifest)
+
+
+def run(ready: Ready, target: Path, told: Callable[[int, int], None] = lambda _done, _all: None) -> folder.Manifest:
+    """Write the folder: all of it, or nothing.
+
+    Args:
+        ready: From `prepare`; used once.
+        target: The folder; replaced if it exists.
+        told: Called with the bytes written and those to write.
+
+    Raises:
+        ModelError: The disk is full or cannot be written to, or weights do not fit; nothing is left behind.
+    """
+    size = ready.planned.size
+    with folder.building(target, ready.size) as part:
+        with (part / "llm.mnn.weight").open("wb") as file:
+            tied = weights.write(ready.planned, file, lambda done: told(done, size))
+        if not tied:
+            with (part / _EMBEDDING_FILE).open("wb") as file:
+                weights.write_embedding(ready.model, file)
+        words = tokenizer.vocabulary(ready.model)
+        (part / "llm.mnn").write_bytes(ready.planned.graph.data)
+        (part / "tokenizer.mtok").write_bytes(tokenizer.mtok(words))
+        _write_json(part / "llm_config.json", _model_config(ready, words, tied))
+        _write_json(part / "config.json", ENGINE)
+        files = {path.name: folder.describe(path) for path in sorted(part.iterdir())}
+        manifest = msgspec.structs.replace(ready.manifest, files=files)
+        folder.write(part, manifest)
+    return manifest
+
+
+def _model_config(ready: Ready, words: tokenizer.Vocabulary, tied: list[int]) -> dict[str, object]:
+    """What the engine has to know of the model beyond its graph."""
+    shape = layout.shape(ready.model)
+    found: dict[str, object] = {
+        "model_type": shape.architecture,
+        "hidden_size": shape.hidden,
+        "layer_nums": shape.layers,
+        "attention_mask": "float",
+        "attention_type": "full",
+        "is_mrope": False,
+    }
+    if words.template:
+        jinja = {"chat_template": words.template, "eos": words.tokens[words.end]}
+        found["jinja"] = jinja | ({} if words.begin is None else {"bos": words.tokens[words.begin]})
+    return found | ({"tie_embeddings": tied} if tied else {})
+
+
+def _version(manifest: folder.Manifest) -> str:
+    """A name that two conversions share when, and only when, they give the same bytes."""
+    parts = [manifest.source, manifest.template, manifest.adapter]
+    hashes = [part.sha256 if part else "" for part in parts]
+    digest = hashlib.sha256(msgspec.json.encode([*hashes, manifest.rules, CONVERTER])).hexdigest()
+    return f"{manifest.recipe}-{digest[:8]}"
+
+
+def _origin(path: Path) -> folder.Origin:
+    found = folder.describe(path)
+    return folder.Origin(path.name, found.sha256, found.bytes)
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")

@@ -1,0 +1,232 @@
+"""A converted model on disk: all of it or nothing of it, and a manifest that tells whether it is still what it was."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from models.llm.recipes import Recipe
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+_PART = ".part"
+_CHUNK = 1 << 20
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file that a manifest vouches for."""
+
+    sha256: str
+    bytes: int
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """What a model was made from: a file with its hash."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a folder holds and what it was made from. It tells no time: the same input gives the same bytes.
+
+    Attributes:
+        format: Of this file.
+        title: What the model calls itself.
+        licence: As the source names it.
+        source: The GGUF file, or None for a folder that was published as it is.
+        template: The graph's row of the catalogue.
+        recipe: The name of the recipe, and its rules as they were.
+        adapter: The LoRA that was merged.
+        layers: How many matrices were stored how.
+        tools: Versions of what made it.
+        files: Every file but this one.
+    """
+
+    format: int
+    title: str
+    files: dict[str, File]
+    licence: str = ""
+    source: Origin | None = None
+    template: Origin | None = None
+    recipe: str = ""
+    rules: Recipe | None = None
+    adapter: Origin | None = None
+    layers: dict[str, int] = {}
+    tools: dict[str, str] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files.values())
+
+
+def read(folder: Path) -> Manifest:
+    """Read the manifest of a folder.
+
+    Raises:
+        ModelError: There is none, or it is damaged or of another format.
+    """
+    path = folder / MANIFEST
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ModelError(f"{path} cannot be read ({error}): convert or pull the model again") from error
+    if found.format != FORMAT:
+        raise ModelError(f"{path} is of format {found.format}, known is {FORMAT}: convert or pull the model again")
+    return found
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of a folder."""
+    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    (folder / MANIFEST).write_bytes(text + b"\n")
+
+
+def verify(folder: Path) -> list[str]:
+    """Read every file of a model through; a truncated weight file would kill the engine that maps it.
+
+    Returns:
+        What is wrong, a line each; empty when all is as it was.
+
+    Raises:
+        ModelError: The manifest cannot be read.
+    """
+    problems = []
+    manifest = read(folder)
+    for name, wanted in manifest.files.items():
+        try:
+            found = describe(folder / name)
+        except OSError as error:
+            problems.append(f"{name}: {error.strerror}")
+            continue
+        if found.bytes != wanted.bytes:
+            problems.append(f"{name}: {found.bytes} bytes, {wanted.bytes} were written")
+        elif found.sha256 != wanted.sha256:
+            problems.append(f"{name}: changed, sha256 is {found.sha256[:12]}..., {wanted.sha256[:12]}... was written")
+    return problems
+
+
+def describe(path: Path, told: Callable[[int], None] = lambda _: None) -> File:
+    """Size and hash of a file. Raises OSError.
+
+    Args:
+        path: The file.
+        told: Called with the bytes read so far.
+    """
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while block := file.read(_CHUNK):
+            digest.update(block)
+            size += len(block)
+            told(size)
+    return File(digest.hexdigest(), size)
+
+
+@contextmanager
+def building(target: Path, needed: int) -> Iterator[Path]:
+    """Lend a temporary folder that becomes `target` when all went well, and vanishes when not.
+
+    Args:
+        target: Replaced if it exists; its parents are made.
+        needed: Bytes that will be written, about.
+
+    Raises:
+        ModelError: There is no room, or the folder cannot be written to.
+    """
+    part = target.parent / f".{target.name}.{os.getpid()}{_PART}"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
+        check_room(target.parent, needed)
+        part.mkdir()
+        yield part
+        for file in part.iterdir():
+            _sync(file)
+        _sync(part)
+        _replace(target, part)
+        _sync(target.parent)
+    except OSError as error:
+        raise failure(error, target, needed) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Raise ModelError unless a folder's disk has room for so many bytes."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ModelError(
+            f"{folder}: {needed / 1e6:.0f} MB are needed, {free / 1e6:.0f} MB are free: make room, or choose another "
+            "--state-dir"
+        )
+
+
+def failure(error: OSError, target: Path, needed: int) -> ModelError:
+    """What to tell when writing failed; what was begun has been removed."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return ModelError(
+            f"{target}: the disk is full, about {needed / 1e6:.0f} MB are needed; nothing was left behind: make room, "
+            "or choose another --state-dir"
+        )
+    return ModelError(f"{error.filename or target}: {error.strerror or error}: choose another --state-dir")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a small file; a reader sees the old one or the new one. Raises OSError."""
+    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
+    try:
+        part.write_bytes(data)
+        _sync(part)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def _replace(target: Path, part: Path) -> None:
+    """Put a folder in another's place. Folders cannot be exchanged in one step: the old one goes aside first."""
+    aside = target.parent / f".{target.name}.{os.getpid()}.old{_PART}"
+    if target.exists():
+        target.rename(aside)
+    part.rename(target)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left."""
+    for left in folder.glob(f".*{_PART}"):
+        number = next((word for word in left.name.split(".")[::-1] if word.isdigit()), "")
+        if left.is_dir() and number and not _lives(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or a folder is on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

