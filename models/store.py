@@ -1,0 +1,218 @@
+"""The language models of a device: which are installed, which one is in use.
+
+<state folder>/models/NAME/VERSION/     a converted model with its manifest (models/llm/folder.py)
+<state folder>/models/downloads/        files being fetched, or kept
+<state folder>/models/active.json       which model is in use
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from models import fetch
+from models.llm import convert, folder
+from models.table import Name, table
+from pipeline.core.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from models.llm.folder import Manifest
+
+_ACTIVE = "active.json"
+_DOWNLOADS = "downloads"
+
+
+class Installed(NamedTuple):
+    """A model on this device.
+
+    Attributes:
+        name: Its folder.
+        version: Its folder below that.
+        path: Where it is.
+        manifest: What it is; None where that cannot be read.
+        active: It is the one in use.
+    """
+
+    name: str
+    version: str
+    path: Path
+    manifest: Manifest | None
+    active: bool
+
+
+class Wish(NamedTuple):
+    """How a model shall be converted.
+
+    Attributes:
+        recipe: Empty: the model's own, or keep.
+        adapter: A LoRA to merge.
+        again: Convert even if the same conversion is there.
+    """
+
+    recipe: str = ""
+    adapter: Path | None = None
+    again: bool = False
+
+
+class _Active(msgspec.Struct, frozen=True):
+    name: str
+    version: str
+
+
+class Store:
+    """The models below a state folder.
+
+    Args:
+        state: The state folder; nothing is made before it is needed.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.root = state / "models"
+
+    def installed(self) -> list[Installed]:
+        """Every model there is, sorted by name and version."""
+        active = self._active()
+        return [
+            Installed(path.parent.name, path.name, path, _manifest(path), active == (path.parent.name, path.name))
+            for path in sorted(self.root.glob("*/*"))
+            if path.is_dir() and not path.name.startswith(".") and path.parent.name != _DOWNLOADS
+        ]
+
+    def find(self, name: str) -> Installed:
+        """The installed model of a name, or of NAME/VERSION.
+
+        Raises:
+            ConfigError: There is none, or there are several versions of it.
+        """
+        there = self.installed()
+        fitting = [one for one in there if name in {one.name, f"{one.name}/{one.version}"}]
+        if len(fitting) == 1:
+            return fitting[0]
+        names = ", ".join(f"{one.name}/{one.version}" for one in (fitting or there)) or "none"
+        if fitting:
+            raise ConfigError(f"{name}: there are several versions, name one: {names}")
+        raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
+
+    def active(self) -> Installed | None:
+        """The model in use, or None."""
+        return next((one for one in self.installed() if one.active), None)
+
+    def use(self, name: str) -> Installed:
+        """Make a model the one in use; a daemon takes it at its next start.
+
+        Raises:
+            ConfigError: It is not installed.
+            ModelError: It is damaged, or the state cannot be written.
+        """
+        found = self.find(name)
+        if problems := folder.verify(found.path):
+            raise ModelError(f"{found.name}/{found.version} is damaged ({problems[0]}): convert or pull it again")
+        data = msgspec.json.encode(_Active(found.name, found.version))
+        try:
+            folder.write_atomically(self.root / _ACTIVE, data + b"\n")
+        except OSError as error:
+            raise folder.failure(error, self.root / _ACTIVE, len(data)) from error
+        return found._replace(active=True)
+
+    def pull(
+        self, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, told: Callable[[str, int, int], None]
+    ) -> Installed:
+        """Fetch a model of the table and convert it.
+
+        Args:
+            name: Of the table.
+            wish: How.
+            hub: The address of the hub, for models that come from one.
+            sha256: The hash that the file must have instead of the table's.
+            keep: Leave the fetched file in the folder for downloads.
+            told: Called with what is being done, how many bytes are done, and how many there are.
+
+        Raises:
+            ConfigError: The name is not known, or the hub's address is missing.
+            ModelError: It cannot be fetched, is not the file that was meant, or cannot be converted.
+        """
+        source = table().source(name)
+        wish = wish._replace(recipe=wish.recipe or source.recipe)
+        table().recipe(wish.recipe)  # before anything is fetched
+        file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, told)
+        found = self.convert(file, name, wish, told, licence=source.licence)
+        if not keep:
+            file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # another file is being fetched
+                file.parent.rmdir()
+        return found
+
+    def convert(
+        self, file: Path, name: str, wish: Wish, told: Callable[[str, int, int], None], *, licence: str = ""
+    ) -> Installed:
+        """Convert a GGUF file into the store. The same conversion is not done twice.
+
+        Raises:
+            ConfigError: The name or the recipe cannot be used.
+            ModelError: The file cannot be converted, or the disk is full; nothing is left behind.
+        """
+        _check_name(name)
+        recipe = wish.recipe or "keep"
+        ready = convert.prepare(convert.Job(file, table().recipe(recipe), recipe, wish.adapter, licence))
+        target = self.root / name / ready.version
+        if wish.again or not _whole(target):
+            convert.run(ready, target, lambda done, size: told("converting", done, size))
+        return self.find(f"{name}/{ready.version}")
+
+    def verify(self, name: str) -> Iterator[tuple[Installed, list[str]]]:
+        """Read installed models through, and yield each with what is wrong with it.
+
+        Args:
+            name: NAME or NAME/VERSION; empty: all.
+
+        Raises:
+            ConfigError: There is none of that name.
+        """
+        for one in [self.find(name)] if name else self.installed():
+            try:
+                yield one, folder.verify(one.path)
+            except ModelError as error:
+                yield one, [str(error)]
+
+    def _active(self) -> tuple[str, str] | None:
+        try:
+            found = msgspec.json.decode((self.root / _ACTIVE).read_bytes(), type=_Active)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return found.name, found.version
+
+
+def name_of(file: Path) -> str:
+    """A name for the store, made of a file's."""
+    kept = (letter if letter.isalnum() or letter in "._-" else "-" for letter in file.stem.lower())
+    return "".join(letter for letter in kept if letter.isascii()).strip("._-")[:48] or "model"
+
+
+def _check_name(name: str) -> None:
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            f"{name!r} is no name: use 1 to 48 small letters, digits, dots, dashes, underscores"
+        ) from error
+    if name == _DOWNLOADS:
+        raise ConfigError(f"{name!r} is the folder of downloads: choose another name")
+
+
+def _manifest(path: Path) -> Manifest | None:
+    try:
+        return folder.read(path)
+    except ModelError:
+        return None
+
+
+def _whole(path: Path) -> bool:
+    try:
+        return not folder.verify(path)
+    except ModelError:
+        return False

@@ -1,0 +1,114 @@
+"""The models of a device as people and programs read them, and how far their fetching is."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from pipeline.view.timeline import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from models.store import Installed, Store
+    from models.table import Table as Known
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws a bar for each step; on a terminal only."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+        tasks = {}
+
+        def draw(what: str, done: int, size: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=size)
+            bars.update(tasks[what], completed=done, total=size)
+
+        yield draw
+
+
+def show(store: Store, known: Known, *, as_json: bool) -> None:
+    """Print what is installed, what can be had, and the recipes."""
+    installed = store.installed()
+    if as_json:
+        _json(
+            {
+                "installed": [_plain(one) for one in installed],
+                "models": {
+                    name: {"what": row.what, "licence": row.licence, "recipe": row.recipe, "bytes": row.bytes}
+                    for name, row in known.models.items()
+                },
+                "recipes": {name: recipe.what for name, recipe in known.recipes.items()},
+            }
+        )
+        return
+    screen = console()
+    if installed:
+        table = Table("", "name", "version", "MB", "what it says it is", title=str(store.root), title_justify="left")
+        for one in installed:
+            title = one.manifest.title if one.manifest else "damaged: pull or convert it again"
+            table.add_row("*" if one.active else "", one.name, one.version, _megabytes(one), title)
+        screen.print(table)
+    else:
+        screen.print(f"{store.root}: no models yet")
+    table = Table("name", "MB", "licence", "recipe", "what for", title="Can be pulled", title_justify="left")
+    for name, row in known.models.items():
+        table.add_row(name, f"{row.bytes / 1e6:.0f}", row.licence, row.recipe, row.what)
+    screen.print(table)
+    table = Table("recipe", "what for", title="Recipes", title_justify="left")
+    for name, recipe in known.recipes.items():
+        table.add_row(name, recipe.what)
+    screen.print(table)
+
+
+def made(one: Installed, *, as_json: bool) -> None:
+    """Print a model that was pulled, converted, or put to use."""
+    if as_json:
+        _json(_plain(one))
+        return
+    in_use = ", in use" if one.active else ""
+    sys.stdout.write(f"{one.name}/{one.version}: {_megabytes(one)} MB in {one.path}{in_use}\n")
+    if one.manifest:
+        for how, count in one.manifest.layers.items():
+            sys.stdout.write(f"  {count:4d} matrices: {how}\n")
+
+
+def verified(found: Iterable[tuple[Installed, list[str]]], *, as_json: bool) -> bool:
+    """Print what is wrong with which model. Returns whether nothing is."""
+    rows = [(one, problems) for one, problems in found]
+    if as_json:
+        _json([_plain(one) | {"problems": problems} for one, problems in rows])
+    else:
+        for one, problems in rows:
+            state = "whole" if not problems else "damaged: pull or convert it again"
+            sys.stdout.write("\n  ".join([f"{one.name}/{one.version}: {state}", *problems]) + "\n")
+    return not any(problems for _, problems in rows)
+
+
+def _megabytes(one: Installed) -> str:
+    return f"{one.manifest.size / 1e6:.0f}" if one.manifest else "?"
+
+
+def _plain(one: Installed) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "version": one.version,
+        "path": str(one.path),
+        "active": one.active,
+        "manifest": one.manifest,
+    }
+
+
+def _json(content: object) -> None:
+    sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
