@@ -10,7 +10,7 @@ import resource
 import sys
 from pathlib import Path
 
-PACKAGES = ("numpy", "opencv-python", "onnxruntime", "pyzmq", "av", "msgspec")
+PACKAGES = ("numpy", "opencv-python", "onnxruntime", "pyzmq", "av", "msgspec", "MNN")
 
 
 def table(title: str, head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:

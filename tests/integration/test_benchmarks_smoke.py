@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import ModelError
+from tests import boot
 from tools.make_footage import make
 
 ROOT = Path(__file__).parents[2]
@@ -45,8 +47,19 @@ def few_clips(folder):
     return [folder]
 
 
+def boot_model(_):
+    """The language model that a test before may have fetched."""
+    try:
+        return ["--gguf", boot.gguf()]
+    except ModelError as error:
+        pytest.skip(f"the boot model cannot be had: {error}")
+
+
 # Benchmark: options that make it tiny, what it needs in a folder of its own, and the keys of its last line.
 BENCHMARKS = {
+    "convert": (["--rounds", "1", "--positions", "24", "--recipes", "keep"], boot_model, {
+        "seconds", "vs_hashing", "peak_mb", "kl", "same_token",
+    }),
     "footage": ([], few_clips, {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
