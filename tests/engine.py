@@ -1,6 +1,6 @@
 """A child that loads a converted model in MNN and answers; MNN may crash, holds the GIL, and prints to standard output.
 
-usage: python -m tests.engine FOLDER < {"texts": [...], "prompt": "...", "most": 8, "gguf": "..."} > answer
+usage: python -m tests.engine FOLDER < {"texts": [...], "prompt": "...", "most": 8} > answer
 
 With {"numbers": [...], "logits": "FILE.npy"} the logits of every position are saved.
 """
@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.llm.gguf import Gguf
-from models.llm.tokenizer import Decoder, vocabulary
+from models.llm.tokenizer import Decoder, read
 
 
 def main(folder: Path) -> None:
@@ -31,15 +30,15 @@ def main(folder: Path) -> None:
     if found["loaded"]:
         found["ids"] = [list(model._c_obj.tokenizer_encode(text)) for text in asked.get("texts", [])]
         if "prompt" in asked:
-            found["said"] = _greedy(model, asked)
+            found["said"] = _greedy(model, folder, asked)
         if "logits" in asked:
             np.save(asked["logits"], _logits(model, asked["numbers"]))
     os.write(answer, json.dumps(found).encode())
     os._exit(0)  # the engine crashes at a regular exit while results of it live
 
 
-def _greedy(model: object, asked: dict) -> str:
-    words = vocabulary(Gguf(Path(asked["gguf"])))
+def _greedy(model: object, folder: Path, asked: dict) -> str:
+    words = read(folder / "tokenizer.mtok")
     numbers, said = list(model._c_obj.tokenizer_encode(asked["prompt"])), []
     for _ in range(asked["most"]):
         numbers = [int(_forward(model, numbers)[-1].argmax())]

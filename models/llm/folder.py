@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -147,6 +147,7 @@ def building(target: Path, needed: int) -> Iterator[Path]:
         ModelError: There is no room, or the folder cannot be written to.
     """
     part = target.parent / f".{target.name}.{os.getpid()}{_PART}"
+    ours = not target.parent.exists()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target.parent)
@@ -162,6 +163,9 @@ def building(target: Path, needed: int) -> Iterator[Path]:
         raise failure(error, target, needed) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        if ours:
+            with suppress(OSError):  # not empty: all went well
+                target.parent.rmdir()
 
 
 def check_room(folder: Path, needed: int) -> None:

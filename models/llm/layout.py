@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -138,7 +139,10 @@ def check_constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float3
         raise ModelError(
             f"{model.path}: its positions are scaled ({scaling}) or its heads {width} wide: not known here"
         )
-    theta = model.metadata.get(f"{prefix}.rope.freq_base", _DEFAULT_THETA)
+    base = f"{prefix}.rope.freq_base"
+    theta = model.value(base, float) if base in model.metadata else _DEFAULT_THETA
+    if not 1 <= theta < math.inf:
+        raise ModelError(f"{model.path}: its {base} is {theta}: use an undamaged copy")
     epsilon = model.value(f"{prefix}.attention.layer_norm_rms_epsilon", float)
     exponents = np.arange(0, found.head_size, 2) / found.head_size
     return epsilon, (1.0 / theta**exponents).astype(np.float32)

@@ -16,6 +16,7 @@ from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from models.llm.gguf import Gguf
 
@@ -33,11 +34,13 @@ PRE_TOKENIZERS: dict[str, tuple[_Step, ...]] = {
 }
 """What the names of tokenizer.ggml.pre stand for in llama.cpp (src/llama-vocab.cpp)."""
 
-_CONTROL, _USER_DEFINED = 3, 4
+_NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4
 """Token types of the GGUF: those that are matched as a whole; control tokens are no text."""
 _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>")
 _MAGIC, _PIPELINE = 430, 4
 _TEXT_MOST = 65535
+_BYTES, _SPLIT, _SEQUENCE = 1, 4, 6
+"""Kinds of steps in the file."""
 
 
 class Vocabulary(NamedTuple):
@@ -121,7 +124,10 @@ def mtok(words: Vocabulary) -> bytes:
     counts = f"{len(words.special)} {len(words.stops)} {len(prefix)}"
     numbers = " ".join(map(str, words.special + words.stops + prefix))
     parts = [f"{_MAGIC} {_PIPELINE}\n{counts}\n{numbers}\n".encode(), b"\0"]  # 0: no normaliser
-    parts += [struct.pack("<BI", 6, len(words.steps)) if len(words.steps) > 1 else b"", *map(_step, words.steps)]
+    parts += [
+        struct.pack("<BI", _SEQUENCE, len(words.steps)) if len(words.steps) > 1 else b"",
+        *map(_step, words.steps),
+    ]
     parts += [*_merging(words), b"\0"]  # 0: decodes bytes
     parts.append(struct.pack("<I", len(words.added)))
     for number in words.added:
@@ -131,6 +137,20 @@ def mtok(words: Vocabulary) -> bytes:
     parts += [struct.pack("<I", len(template)), template, _text(words.tokens[words.end]), b"\0"]
     parts.append(_text("" if words.begin is None else words.tokens[words.begin]))
     return b"".join(parts)
+
+
+def read(path: Path) -> Vocabulary:
+    """Read a file that `mtok` wrote: a converted model has no GGUF beside it.
+
+    Raises:
+        ModelError: It cannot be read, or is no such file.
+    """
+    try:
+        return _Reader(path.read_bytes()).vocabulary()
+    except OSError as error:
+        raise ModelError(f"cannot read {path} ({error.strerror}): convert or pull the model again") from error
+    except (struct.error, ValueError, IndexError, KeyError) as error:
+        raise ModelError(f"{path} is no tokenizer of ours ({error}): convert or pull the model again") from error
 
 
 class Decoder:
@@ -186,12 +206,81 @@ def _spelling() -> dict[int, str]:
     return {value: chr(value if value in printable else next(others)) for value in range(256)}
 
 
+class _Reader:
+    """Takes the file apart in its order."""
+
+    def __init__(self, data: bytes) -> None:
+        kind, counts, numbers, self._data = data.split(b"\n", 3)
+        if kind.split() != [b"%d" % _MAGIC, b"%d" % _PIPELINE]:
+            raise ValueError(f"it begins with {kind[:20]!r}")
+        special, stop, prefix = map(int, counts.split())
+        if len(numbers.split()) != special + stop + prefix:
+            raise ValueError("its counts do not fit")
+        self._adds_begin = prefix > 0
+        self._at = 1  # behind the normaliser, which there is none of
+
+    def vocabulary(self) -> Vocabulary:
+        steps = self._steps()
+        _, count, _, _, rules = self._take("<BIBBI")
+        tokens = {number: text for text, (number,) in ((self._text(), self._take("<I")) for _ in range(count))}
+        joined = sorted((rank, left, right) for left, right, rank in (self._take("<III") for _ in range(rules)))
+        self._take("<B")
+        types = [_NORMAL] * count
+        for _ in range(self._take("<I")[0]):
+            number, control, _, _ = self._take("<IBBB")
+            types[number] = _CONTROL if control else _USER_DEFINED
+            self._text()
+        (size,) = self._take("<I")
+        template, end = self._text(size), self._text()
+        self._take("<B")
+        begin, names = self._text(), {text: number for number, text in tokens.items()}
+        return Vocabulary(
+            tokens=[tokens[number] for number in range(count)],
+            types=types,
+            merges=[f"{tokens[left]} {tokens[right]}" for _, left, right in joined],
+            steps=steps,
+            end=names[end],
+            begin=names[begin] if begin else None,
+            adds_begin=self._adds_begin,
+            template=template,
+        )
+
+    def _steps(self) -> tuple[_Step, ...]:
+        count = 1
+        if self._data[self._at] == _SEQUENCE:
+            _, count = self._take("<BI")
+        return tuple(self._one_step() for _ in range(count))
+
+    def _one_step(self) -> _Step:
+        (kind,) = self._take("<B")
+        if kind == _BYTES:
+            return "bytes", bool(self._take("<B")[0])
+        pattern = self._text()
+        self._take("<BB")
+        return "split", pattern
+
+    def _text(self, size: int | None = None) -> str:
+        if size is None:
+            (size,) = self._take("<H")
+        text = self._data[self._at : self._at + size]
+        if len(text) != size:
+            raise ValueError("it is cut short")
+        self._at += size
+        return text.decode()
+
+    def _take(self, code: str) -> tuple[int, ...]:
+        found = struct.unpack_from(code, self._data, self._at)
+        self._at += struct.calcsize(code)
+        return found
+
+
 def _check(words: Vocabulary, model: Gguf) -> None:
     count = len(words.tokens)
     named = [words.end] if words.begin is None else [words.end, words.begin]
     if len(words.types) != count or len(set(words.tokens)) != count or not all(0 <= at < count for at in named):
         raise ModelError(f"{model.path}: its vocabulary contradicts itself: use an undamaged copy")
-    if not all(isinstance(token, str) and len(token.encode()) <= _TEXT_MOST for token in words.tokens):
+    texts = all(isinstance(token, str) and len(token.encode()) <= _TEXT_MOST for token in words.tokens)
+    if not texts or not all(isinstance(merge, str) for merge in words.merges):
         raise ModelError(f"{model.path}: its vocabulary has tokens that are no text: use an undamaged copy")
 
 
@@ -213,8 +302,8 @@ def _merging(words: Vocabulary) -> list[bytes]:
 
 def _step(step: _Step) -> bytes:
     if step[0] == "bytes":
-        return struct.pack("<BB", 1, step[1])
-    return b"\x04" + _text(step[1]) + b"\0\0"  # not inverted; what matches becomes a piece of its own
+        return struct.pack("<BB", _BYTES, step[1])
+    return bytes([_SPLIT]) + _text(step[1]) + b"\0\0"  # not inverted; what matches becomes a piece of its own
 
 
 def _text(text: str) -> bytes:

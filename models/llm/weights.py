@@ -230,7 +230,7 @@ class _Planner:
     def norm(self, op: Op, wanted: float, epsilon: float) -> Norm:
         """Plan a norm whose epsilon in the graph is `wanted`."""
         gains = self._vector(layout.tensor_name(op.name, tied=self._tied) + ".weight", self._shape.hidden)
-        if abs(wanted - epsilon) > _EPSILON_TOLERANCE * epsilon:
+        if not abs(wanted - epsilon) <= _EPSILON_TOLERANCE * epsilon:  # nor is it no number
             raise self._unfit(f"its norms have epsilon {epsilon:g}, the graph's {wanted:g}")
         return Norm(op, gains)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from models.llm import tokenizer
-from models.llm.gguf import Gguf
 from pipeline.core.errors import ModelError
 from tests import boot
 from tests.reference import Reference, divergence
@@ -58,8 +57,8 @@ def test_a_second_conversion_has_the_same_bytes(kept, tmp_path):
     assert boot.converted(tmp_path / "again", "keep") == kept[1]
 
 
-def test_it_knows_the_capital_of_france(kept, source):
-    found = boot.ask(kept[0], prompt="The capital of France is", most=4, gguf=str(source))
+def test_it_knows_the_capital_of_france(kept):
+    found = boot.ask(kept[0], prompt="The capital of France is", most=4)
     assert found["said"].startswith(" Paris.")
 
 
@@ -68,17 +67,17 @@ def test_text_becomes_the_tokens_that_the_model_was_trained_with(kept):
     assert found["ids"] == [numbers for _, numbers in TOKENS]
 
 
-def test_tokens_become_the_text_that_they_were(source):
-    decoder = tokenizer.Decoder(tokenizer.vocabulary(Gguf(source)))
+def test_tokens_become_the_text_that_they_were(kept):
+    decoder = tokenizer.Decoder(tokenizer.read(kept[0] / "tokenizer.mtok"))
     plain = [(text, numbers) for text, numbers in TOKENS if "<|" not in text]
     assert [decoder.text(numbers) for _, numbers in plain] == [text for text, _ in plain]
 
 
-@pytest.mark.parametrize(("recipe", "most"), [("keep", 0.02), ("mixed", 0.4)])
-def test_it_is_close_to_the_model_in_float32(source, tmp_path, recipe, most):
+@pytest.mark.parametrize(("recipe", "most", "least"), [("keep", 0.02, 0.9), ("mixed", 0.4, 0.6)])
+def test_it_is_close_to_the_model_in_float32(source, tmp_path, recipe, most, least):
     boot.converted(tmp_path / "m", recipe)
     numbers = boot.ask(tmp_path / "m", texts=[TEXT])["ids"][0]
     boot.ask(tmp_path / "m", numbers=numbers, logits=str(tmp_path / "logits.npy"))
     divergences, same = divergence(Reference(source).logits(numbers), np.load(tmp_path / "logits.npy"))
     assert np.median(divergences) < most
-    assert same > 0.8
+    assert same > least

