@@ -22,7 +22,7 @@ class Reference:
     def __init__(self, path, adapter=None):
         self.model = Gguf(path)
         self.shape = layout.shape(self.model)
-        self.epsilon, self.frequencies = layout.check_constants(self.model, self.shape)
+        self.epsilon, self.frequencies = layout.constants(self.model, self.shape)
         self.adapter = adapter
 
     def logits(self, numbers):

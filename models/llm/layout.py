@@ -126,7 +126,7 @@ def graph(name: str) -> Graph:
     return Graph(lzma.decompress(file.read_bytes()), str(file))
 
 
-def check_constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float32]]:
+def constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float32]]:
     """The epsilon of the norms, and the rotary inverse frequencies theta**(-2i/head) of Su et al. 2021 (RoFormer).
 
     Raises:

@@ -116,6 +116,8 @@ class Adapter:
         beside = self.path.parent / "adapter_config.json"
         try:
             config = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+            if config.get("use_rslora") or config.get("use_dora"):  # weighed in another way
+                self._refuse("it is a rank-stabilised or a DoRA adapter")
             said = itertools.chain((header.get("__metadata__", {}).get("alpha"),), (config.get("lora_alpha"),))
             alpha = float(next(one for one in said if one is not None))
         except (OSError, ValueError, AttributeError, TypeError, StopIteration):

@@ -148,7 +148,7 @@ def plan(model: Gguf, graph: Graph, shape: layout.Shape, recipe: Recipe, adapter
     Raises:
         ModelError: A tensor is missing or does not fit the graph, or the adapter does not fit the model.
     """
-    epsilon, frequencies = layout.check_constants(model, shape)
+    epsilon, frequencies = layout.constants(model, shape)
     doubled = f"{layout.OUTPUT}.weight" in model.tensors
     planner = _Planner(model, graph, shape, recipe, adapter, tied=not doubled)
     parts: list[Norm | Linear] = []

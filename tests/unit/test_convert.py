@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import struct
 from contextlib import suppress
 
@@ -195,6 +196,22 @@ def test_what_a_killed_conversion_left_is_swept(converted, tmp_path):
     (left / "llm.mnn.weight").write_bytes(b"half")
     converted()
     assert not left.exists()
+
+
+@pytest.mark.parametrize("call", [0, 40, 200])
+def test_a_killed_conversion_leaves_the_old_one_and_the_next_one_cleans_up(converted, tmp_path, call):
+    out, manifest, ready = converted()
+    calls = iter(range(1000))
+    child = os.fork()
+    if child == 0:
+        kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL) if next(calls) == call else None  # noqa: E731
+        convert.run(convert.prepare(ready.job), out, kill)
+        os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    assert folder.verify(out) == []
+    assert len(list(tmp_path.glob(".*.part"))) == 1
+    assert convert.run(convert.prepare(ready.job), out) == manifest
+    assert list(tmp_path.glob(".*.part")) == []
 
 
 def test_a_conversion_replaces_what_was_there(converted):

@@ -42,6 +42,14 @@ def test_alpha_may_stand_in_the_file_beside_it(adapter, tmp_path):
     assert np.allclose(Adapter(path).delta("layers.5.self_attn.q_proj", 0, 128), B @ A, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["use_rslora", "use_dora"])
+def test_one_that_is_weighed_in_another_way_is_refused(adapter, tmp_path, kind):
+    path = adapter()
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"lora_alpha": 4, kind: True}))
+    with pytest.raises(ModelError, match="rank-stabilised or a DoRA"):
+        Adapter(path)
+
+
 def test_merged_weights_are_quantised_anew_in_the_order_of_the_graph(tiny, tmp_path, adapter):
     path = tiny()
     for name, lora in (("without", None), ("with", adapter())):
