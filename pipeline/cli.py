@@ -283,7 +283,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
     from pipeline.view import models as view
 
-    with view.progress(quiet=quiet) as told:
+    with _cleared_up(), view.progress(quiet=quiet) as told:
         wish = _wish(recipe, lora, force)
         found = _store(state_dir).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
     view.made(found, as_json=as_json)
@@ -312,7 +312,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     from models.store import name_of
     from pipeline.view import models as view
 
-    with view.progress(quiet=quiet) as told:
+    with _cleared_up(), view.progress(quiet=quiet) as told:
         found = _store(state_dir).convert(file, name or name_of(file), _wish(recipe, lora, force), told)
     view.made(found, as_json=as_json)
 
