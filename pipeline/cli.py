@@ -142,7 +142,8 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     settings = _settings(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    daemon.serve(settings, run_dir, state_dir, log_level)
+    blind = daemon.serve(settings, run_dir, state_dir, log_level)
+    sys.exit(_sight(len(blind), len(settings.cameras)))
 
 
 @main.command()
@@ -376,7 +377,8 @@ def _live(settings: Settings, recordings: list[Recording], camera: str, out: Pat
 
     if out is None:
         _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
-    daemon.replay_live(settings, recordings, camera, out)
+    blind = daemon.replay_live(settings, recordings, camera, out)
+    sys.exit(_sight(len(blind), len(recordings)))
 
 
 def _settings(config: Path | None) -> Settings:
@@ -390,6 +392,13 @@ def _status(report: Report) -> int:
     if states == {"whole"}:
         return WHOLE
     return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED
+
+
+def _sight(blind: int, cameras: int) -> int:
+    """Of some cameras, or of all, no picture ever came."""
+    if not blind:
+        return WHOLE
+    return FAILED if blind == cameras else DAMAGED
 
 
 def _fail(text: str, status: int) -> NoReturn:

@@ -46,7 +46,6 @@ class Emit(Stage):
         self._owed: dict[EventKey, None] = {}  # events to acknowledge, in order
         self._told: dict[str, str | None] = {}  # sinks whose trouble was told
         self._pictures = 0
-        self.evidence_missing = 0  # pictures that the ring had moved past, or the disk did not take
 
     def warm_up(self) -> None:
         """Open the sinks and go on where they end."""
@@ -139,7 +138,7 @@ class Emit(Stage):
                     data = evidence.jpeg(planes, keyframe.frame.rotation, self._rows.jpeg_quality)
                 digest = self._stored(path, data)
         except (FrameOverwrittenError, OSError):
-            self.evidence_missing += 1
+            self.dropped += 1
             return None
         return events.Evidence(kind="frame", ref=keyframe.ref, sha256=digest, pts_ms=keyframe.pts_ms)
 

@@ -65,6 +65,7 @@ class StageContext:
 class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     """One step of the pipeline, alone in its process. It never sees a socket, a signal or a process."""
 
+    dropped = 0  # what the stage itself gave up: pictures that came too late, evidence that was gone
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
     def __init__(self, context: StageContext) -> None:

@@ -19,13 +19,14 @@ from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
     from pipeline.core.settings import Settings
+    from pipeline.core.vocabulary import CameraId
     from pipeline.runtime.replay import Recording
 
 log = structlog.get_logger()
 
 
-def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> None:
-    """Watch the cameras until told to stop. Raises PipelineError."""
+def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> list[CameraId]:
+    """Watch the cameras until told to stop or until all have ended; return the blind ones. Raises PipelineError."""
     logs.configure(level, stage="supervisor")
     uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
@@ -33,13 +34,13 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level)
-        _serve(_writing_to(folder, settings), home)
+        return _serve(_writing_to(folder, settings), home)
     finally:
         run.close()
 
 
-def replay_live(settings: Settings, recordings: list[Recording], camera: str, out: Path) -> None:
-    """Send recordings through the real processes at camera speed, each as a camera of its own."""
+def replay_live(settings: Settings, recordings: list[Recording], camera: str, out: Path) -> list[CameraId]:
+    """Send recordings through the real processes at camera speed, each as a camera; return those that were blind."""
     logs.configure("info", stage="supervisor")
     row = like(settings, camera)
     cameras = {
@@ -50,24 +51,26 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
         run = folders.RunDirectory(Path(folder))
         try:
             home = Home(run.path, _made(out), os.dup(1), uris, settings.digest())
-            _serve(_writing_to(out, msgspec.structs.replace(settings, cameras=cameras)), home)
+            return _serve(_writing_to(out, msgspec.structs.replace(settings, cameras=cameras)), home)
         finally:
             run.close()
 
 
-def _serve(settings: Settings, home: Home) -> None:
+def _serve(settings: Settings, home: Home) -> list[CameraId]:
     with ExitStack() as kept:
         for folder in {home.state_dir.resolve(), Path(settings.emit.folder).resolve()}:
             kept.enter_context(folders.held(folder, "give this daemon a --state-dir and emit.folder of its own"))
-        _run(settings, home)
+        return _run(settings, home)
 
 
-def _run(settings: Settings, home: Home) -> None:
+def _run(settings: Settings, home: Home) -> list[CameraId]:
+    """Return the cameras of which no picture came, where all sources have ended; none where we were told to stop."""
     supervisor = Supervisor(settings, home)
     log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder)
     try:
         supervisor.start()
         supervisor.watch()
+        return [] if supervisor.stopping else supervisor.blind()
     finally:
         supervisor.stop()
         log.info("stopped")

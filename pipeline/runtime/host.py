@@ -61,7 +61,7 @@ class Host:
 
     def run(self, make: Callable[[Host], Stage]) -> int:
         """Warm up, work until told to stop or until the footage ends, say what is left, close."""
-        stage = make(self)
+        stage = self._stage = make(self)
         stage.warm_up()
         self._set(Word.STATE, State.READY)
         log.info("stage_ready", pid=os.getpid())
@@ -90,7 +90,7 @@ class Host:
             self._handle(stage, message)
             count += 1
         self._beat()
-        self._counts[Word.DROPPED] = mailbox.dropped
+        self._counts[Word.DROPPED] = mailbox.dropped + mailbox.garbled + stage.dropped
         self._counts[Word.UNSENT] = self._post.unsent
         if self._row.ticks:
             self._tick(stage)
@@ -157,6 +157,7 @@ class Host:
             self._post.send(msgspec.structs.replace(output, hops=(*hops, Hop(self._kind, started, now))))
             if self._mailbox is None:
                 self._counts[Word.HANDLED] += 1
+                self._counts[Word.DROPPED] = self._stage.dropped
                 self._beat()
                 started = Nanoseconds(time.monotonic_ns())
                 if self.stopping:

@@ -102,6 +102,10 @@ class Supervisor:
             self._kill_stalled()
             self._start_due()
 
+    def blind(self) -> list[CameraId]:
+        """Name the cameras of which no picture ever came."""
+        return [name for name in self._rings if not self.board.get(f"motion@{name}", Word.HANDLED)]
+
     def stop(self) -> None:
         """End the stages in the order in which frames pass them, each within the deadline; kill what does not end.
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -260,7 +261,7 @@ def test_a_second_daemon_with_the_same_state_folder_is_refused(new_daemon, tmp_p
 def test_a_camera_that_there_is_not_is_told_of(new_daemon, source):
     daemon = new_daemon(source)
     done = daemon.command("run", daemon.config, *daemon.folders())
-    assert done.returncode == 0
+    assert done.returncode == 1
     (lost,) = daemon.events("camera.lost")
     assert lost["data"]["details"]["reason"].partition(": ")[2].startswith(("No such file", "no field `widht`"))
 
@@ -274,3 +275,19 @@ def test_tap_ends_with_the_daemon(new_daemon):
         _, said = tap.communicate(timeout=5)
     assert tap.returncode == 2
     assert b"the daemon has ended" in said
+
+
+@pytest.mark.parametrize(("sources", "status"), [(("nofile.mp4",), 1), (("nofile.mp4", "synthetic://?seconds=2"), 3)])
+def test_cameras_that_never_gave_a_picture_are_in_the_exit_status(tmp_path, sources, status):
+    config = tmp_path / "site.toml"
+    tables = (f'[cameras.c{number}]\nsource = "{source}"\n' for number, source in enumerate(sources))
+    config.write_text("".join(tables), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as run_dir:
+        folders = ("--run-dir", f"{run_dir}/r", "--state-dir", tmp_path)
+        command = [sys.executable, "-m", "pipeline", "run", config, *folders]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert done.returncode == status, done.stderr
+    assert [event["data"]["details"]["reason"] for event in events if ".camera.lost." in event["type"]] == [
+        "nofile.mp4: No such file or directory"
+    ]

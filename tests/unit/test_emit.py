@@ -171,7 +171,7 @@ def test_a_picture_that_the_ring_has_moved_past_costs_the_picture_not_the_event(
         ring.copy(picture(9))
     assert out.tell(event(keyframes=(keyframe,))) == ["inc-1/1"]
     assert "evidence" not in out.lines()[0]["data"]
-    assert out.stage.evidence_missing == 1
+    assert out.stage.dropped == 1
 
 
 def test_a_full_file_is_put_away_and_the_sequence_goes_on(sinks):
