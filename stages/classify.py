@@ -72,7 +72,8 @@ class Classify(Stage):
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
         with self.context.rings[frame.camera].reading(frame) as planes:
             found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
-        return tuple(Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
+        told = (Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
+        return sightings.apart(told)
 
 
 def _scene(

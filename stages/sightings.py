@@ -40,6 +40,19 @@ def crops(boxes: tuple[Box, ...], most: int) -> tuple[Box, ...]:
     return tuple(chosen)
 
 
+def apart(found: Iterable[Detection]) -> tuple[Detection, ...]:
+    """Return every thing once: two crops that overlap show the same one twice, perhaps cut off by the edge of one.
+
+    Likeliest first; of a group, what is mostly the same or mostly inside a likelier one is that one.
+    """
+    kept: list[Detection] = []
+    for one in sorted(found, key=lambda detection: -detection.likelihood):
+        rivals = (other for other in kept if other.group == one.group)
+        if not any(overlap(one.box, other.box) > _SAME or covers(one.box, other.box) > _SHOWN for other in rivals):
+            kept.append(one)
+    return tuple(kept)
+
+
 def moved(detection: Detection, boxes: Iterable[Box]) -> bool:
     """Whether what was seen is what moved, rather than something beside it."""
     own = area(detection.box)

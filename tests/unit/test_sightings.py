@@ -111,3 +111,22 @@ def test_what_stood_too_long_belongs_to_the_picture():
     one = Standing(seen(box=HERE), 0, 0)
     assert sightings.still_there((one,), (), 899 * NS, 900) == (one,)
     assert sightings.still_there((one,), (), 900 * NS, 900) == ()
+
+
+def test_a_thing_that_two_looks_show_is_one_thing():
+    twice = (seen(likelihood=0.9, box=HERE), seen(likelihood=0.6, box=NEARBY))
+    assert sightings.apart(twice) == twice[:1]
+
+
+def test_a_thing_that_the_edge_of_a_look_cuts_off_is_no_second_thing():
+    left, top, right, bottom = HERE
+    half = seen(likelihood=0.6, box=(left, top, (left + right) / 2, bottom))
+    assert sightings.apart([half, seen(likelihood=0.9, box=HERE)]) == (seen(likelihood=0.9, box=HERE),)
+
+
+def test_two_things_beside_one_another_are_two():
+    assert len(sightings.apart([seen(box=HERE), seen(box=ELSEWHERE)])) == 2
+
+
+def test_a_driver_and_the_car_around_him_are_two():
+    assert len(sightings.apart([seen(box=HERE), seen("car", box=HERE)])) == 2
