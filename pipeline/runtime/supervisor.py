@@ -56,6 +56,7 @@ class Child:
         self.pid = 0
         self.pidfd = -1
         self.started = 0.0
+        self.lives = 0  # how often it was replaced, as the next process of this name is told
         self.due: float | None = None  # when it is started again
         self.ended = False  # for good
 
@@ -115,7 +116,7 @@ class Supervisor:
         self.stopping = True
         allowed_s = self._settings.runtime.stop_s
         deadline = time.monotonic() + allowed_s
-        for stage in _STOP_ORDER:
+        for stage in topology.STAGES:  # sources first; those that answer trigger's last questions come after it
             group = [child for name, child in self.children.items() if topology.split(name)[0] == stage]
             for child in group:
                 self._signal(child, STOP)
@@ -157,7 +158,7 @@ class Supervisor:
             keyframes=_mapped(self._keyframes, writable=stage == "trigger"),
             clock=LiveClock(lambda: self.board.go_ns, host.to_stop),
             camera=next((name for name in self._rings if name == camera), None),
-            lives=self.board.get(host.name, Word.RESTARTS),
+            lives=self.children[host.name].lives,
             config_hash=self._home.config_hash,
             uris=self._home.uris,
             state_dir=self._home.state_dir,
@@ -209,13 +210,14 @@ class Supervisor:
                 self._restart(child)
 
     def _restart(self, child: Child) -> None:
+        child.lives = self.board.get(child.name, Word.RESTARTS) + 1  # set before the fork, which inherits it
         try:
             self._start(child)
         except OSError as error:  # no process to be had: the pids or the memory are used up
             child.due = time.monotonic() + child.pause.next_s()
             log.error("fork_failed", of=child.name, reason=error.strerror)  # noqa: TRY400  # the reason is all there is to say
             return
-        self.board.set(child.name, Word.RESTARTS, self.board.get(child.name, Word.RESTARTS) + 1)
+        self.board.set(child.name, Word.RESTARTS, child.lives)
 
     def _kill_stalled(self) -> None:
         now = time.monotonic_ns()
@@ -256,7 +258,4 @@ def _row(name: str) -> topology.StageRow:
     return topology.STAGES[topology.split(name)[0]]
 
 
-# Sources first; those that answer trigger's last questions stay until it has its answers.
-_STOP_ORDER = ("capture", "motion", "classify", "trigger", "encode", "describe", "emit")
-_HURRIED = _STOP_ORDER[: _STOP_ORDER.index(topology.TELLER)]
-assert set(_STOP_ORDER) == set(topology.STAGES), "every stage is stopped"
+_HURRIED = tuple(topology.STAGES)[: list(topology.STAGES).index(topology.TELLER)]

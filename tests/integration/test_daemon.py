@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from pipeline.runtime.board import Word
+from pipeline.runtime.board import State, Word
 from tests.daemons import ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
 
 PATIENCE = (
@@ -75,6 +75,17 @@ def test_an_incident_that_trigger_died_in_is_ended_by_its_successor(new_daemon):
     daemon.kill("trigger")
     end = daemon.await_event("incident.end", 5)
     assert (end["subject"], end["data"]["ended_by"]) == (name, "crash_recovery")
+
+
+def test_a_trigger_that_was_replaced_does_not_tell_of_a_start_again(new_daemon):
+    daemon = new_daemon().start()
+    daemon.await_event("system.started", 5)
+    for lives in (1, 2, 3):
+        daemon.kill("trigger")
+        eventually(lambda lives=lives: daemon.board("trigger", Word.RESTARTS) == lives, 10, "trigger is replaced")
+        eventually(lambda: daemon.board("trigger", Word.STATE) == State.RUNNING, 10, "trigger runs again")
+    daemon.stop()
+    assert len(daemon.events("system.started")) == 1
 
 
 def test_after_kill_9_of_the_supervisor_nothing_runs_and_the_next_start_clears_up(new_daemon):
