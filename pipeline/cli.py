@@ -87,6 +87,8 @@ def main() -> None:
 @click.option(
     "--live", is_flag=True, help="At camera speed through the real processes, as `run` does; may drop frames."
 )
+@click.option("--model", default="", help="The language model, or `none`. Default: as configured, else the one in use.")
+@click.option("--state-dir", type=_path, help="Where language models are installed. Default: the user's state folder.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON instead of a table.")
 @click.option("--quiet", is_flag=True, help="No progress, no summary.")
 def replay(  # noqa: PLR0917  # click calls it by keyword
@@ -97,6 +99,8 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     began: str | None,
     jobs: int | None,
     live: bool,
+    model: str,
+    state_dir: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -107,7 +111,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.runtime import replay as replaying
     from pipeline.view import screen
 
-    settings = _settings(config)
+    settings = _with_model(_settings(config), model, state_dir)
     if settings.cameras and not camera and not quiet:
         click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
     recordings = replaying.find(paths)
@@ -385,6 +389,18 @@ def _settings(config: Path | None) -> Settings:
     from pipeline.core import settings
 
     return settings.load(config) if config else settings.Settings()
+
+
+def _with_model(settings: Settings, model: str, state_dir: Path | None) -> Settings:
+    """As the command line says it, where it says anything."""
+    import msgspec
+
+    if model:
+        settings = msgspec.structs.replace(settings, describe=msgspec.structs.replace(settings.describe, model=model))
+    if state_dir:
+        runtime = msgspec.structs.replace(settings.runtime, state_dir=str(state_dir))
+        settings = msgspec.structs.replace(settings, runtime=runtime)
+    return settings
 
 
 def _status(report: Report) -> int:

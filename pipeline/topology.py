@@ -50,7 +50,7 @@ LINKS = {
     "encodes":   Link((m.FeaturesWanted,),    "1-3 an incident",      "a keyframe to encode"),
     "features":  Link((m.FeaturesEncoded,),   "1-3 an incident",      "embedding and tags of a keyframe"),
     "incidents": Link((m.DescriptionWanted,), "2 an incident",        "facts to describe"),
-    "reports":   Link((m.IncidentDescribed,), "2 an incident",        "what was concluded from the facts"),
+    "reports":   Link((m.IncidentDescribed, m.ModelReported), "4 an incident", "what was concluded from the facts, and who concludes"),
     "events":    Link((m.EventRaised,),       "3 an incident",        "what an operator is told"),
     "acks":      Link((m.EventDelivered,),    "3 an incident",        "an event reached every sink or its spool"),
 }
@@ -63,7 +63,7 @@ STAGES = {
     "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "acks": ALL, "features": ALL,
                                                       "reports": ALL, "scenes": LATEST},              ("encodes", "incidents", "events"), False, True,  -5, 10.0),
     "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, 30.0),
-    "describe": StageRow("stages.describe:Describe", {"incidents": URGENT},                           ("reports",),                       False, False,  5, 60.0),
+    "describe": StageRow("stages.describe:Describe", {"incidents": URGENT},                           ("reports",),                       False, True,   5, 120.0),
     "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("acks",),                          False, True,   0, 30.0),
 }
 # fmt: on

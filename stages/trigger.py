@@ -71,6 +71,7 @@ class Trigger(Stage):
         self._blind: dict[Place, Nanoseconds] = {}
         self._visits: dict[Place, tuple[incidents.Visit, ...]] = {}
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
+        self._unanswered: dict[IncidentId, tuple[m.DescriptionWanted, bool]] = {}  # and whether it was asked again
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
         self._drops: dict[str, int] = {}
@@ -111,6 +112,8 @@ class Trigger(Stage):
                 yield from self._encoded(message)
             case m.IncidentDescribed():
                 yield from self._described(message)
+            case m.ModelReported():
+                yield from self._model_reported(message)
             case m.EventDelivered():
                 self._sent.pop(message.key, None)
                 self._journal.write(Delivered(message.key))
@@ -290,15 +293,28 @@ class Trigger(Stage):
         yield self._wanted(course, final=False)
 
     def _wanted(self, course: Course, *, final: bool) -> m.DescriptionWanted:
-        return m.DescriptionWanted(
+        wanted = m.DescriptionWanted(
             incident=course.id,
             revision=course.revision,
             priority=self._priority(course),
             facts=self._facts(course),
             final=final,
         )
+        self._unanswered[course.id] = (wanted, False)
+        return wanted
+
+    def _ask_again(self) -> Outputs:
+        """Ask what the process that was to answer took with it; once, as the question may be what ended it."""
+        for incident, (wanted, again) in list(self._unanswered.items()):
+            if again:
+                del self._unanswered[incident]
+            else:
+                self._unanswered[incident] = (wanted, True)
+                yield wanted
 
     def _described(self, message: m.IncidentDescribed) -> Outputs:
+        if message.analysis.status != "pending":
+            self._unanswered.pop(message.incident, None)
         ending = self._ending.get(message.incident)
         if ending is not None and message.revision == ending.course.revision:
             yield from self._close(ending, message.analysis)
@@ -332,6 +348,7 @@ class Trigger(Stage):
 
     def _close(self, ending: _Ending, analysis: Analysis) -> Outputs:
         del self._ending[ending.course.id]
+        self._unanswered.pop(ending.course.id, None)
         course = msgspec.structs.replace(ending.course, analysis=analysis)
         yield from self._ended(course, ending.ended_by, self._areas[course.camera][course.area])
 
@@ -397,6 +414,12 @@ class Trigger(Stage):
     def _restarted(self, message: m.StageRestarted) -> Outputs:
         details: Details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
         yield from self._device("system.stage_restarted", m.Priority.WARNING, details, message.pts_ns, message.utc_ns)
+        if message.stage == "describe":
+            yield from self._ask_again()
+
+    def _model_reported(self, message: m.ModelReported) -> Outputs:
+        priority = m.Priority.ROUTINE if message.state == "loaded" else m.Priority.WARNING
+        yield from self._device(f"model.{message.state}", priority, message.details, message.pts_ns, message.utc_ns)
 
     def _device(
         self,

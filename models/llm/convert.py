@@ -29,7 +29,7 @@ CONVERTER = "1"
 
 ENGINE = {
     "llm_model": "llm.mnn",
-    "llm_weight": "llm.mnn.weight",
+    "llm_weight": folder.WEIGHTS,
     "backend_type": "cpu",
     "thread_num": 1,
     "precision": "low",
@@ -129,7 +129,7 @@ def run(ready: Ready, target: Path, told: Callable[[int, int], None] = lambda _d
     """
     size = ready.planned.size
     with folder.building(target, ready.size) as part:
-        with (part / "llm.mnn.weight").open("wb") as file:
+        with (part / folder.WEIGHTS).open("wb") as file:
             tied = weights.write(ready.planned, file, lambda done: told(done, size))
         if not tied:
             with (part / _EMBEDDING_FILE).open("wb") as file:

@@ -31,6 +31,14 @@ class ModelError(PipelineError):
     """A model file is missing, damaged, or not what its row in the catalogue says."""
 
 
+class StageBrokenError(PipelineError):
+    """A stage cannot be trusted any more: its process has to be replaced."""
+
+
+class EngineError(PipelineError):
+    """The engine of a language model was asked for something impossible; it is as it was."""
+
+
 class SourceError(PipelineError):
     """A source of pictures cannot be opened or read; the text is for the operator, without credentials."""
 

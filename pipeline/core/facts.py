@@ -29,8 +29,8 @@ class Facts(msgspec.Struct, frozen=True):
 
     camera: str
     zone: str
-    local_time: str  # HH:MM in the site's time zone
-    weekday: str  # English name
+    local_time: str  # HH:MM in the site's time zone; empty where no clock was set
+    weekday: str  # English name; the same
     light: Light
     object: ObjectFact
     tags: tuple[str, ...]

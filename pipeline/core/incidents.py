@@ -162,8 +162,8 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
     return Facts(
         camera=course.camera,
         zone=place.name,
-        local_time=f"{moment:%H:%M}",
-        weekday=_WEEKDAYS[moment.weekday()],
+        local_time=f"{moment:%H:%M}" if areas.clock_is_set(moment) else "",
+        weekday=_WEEKDAYS[moment.weekday()] if areas.clock_is_set(moment) else "",
         light=course.light,
         object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.most),
         tags=(*course.ridden, *(tag for tag in course.tags if tag not in course.ridden)),

@@ -7,7 +7,7 @@ from typing import Literal, NewType, TypeAlias
 
 import msgspec
 
-from pipeline.core.events import Analysis, EventData
+from pipeline.core.events import Analysis, Details, EventData
 from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box, Rotation
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
@@ -134,6 +134,15 @@ class IncidentDescribed(Message, frozen=True, tag=True, kw_only=True):
     analysis: Analysis
 
 
+class ModelReported(Message, frozen=True, tag=True, kw_only=True):
+    """A language model speaks from now on, or cannot be used."""
+
+    state: Literal["loaded", "rejected"]
+    details: Details
+    pts_ns: Nanoseconds = Nanoseconds(0)
+    utc_ns: Nanoseconds = Nanoseconds(0)
+
+
 class Keyframe(msgspec.Struct, frozen=True, array_like=True):
     """A picture that an event brings along, and the name its evidence file gets."""
 
@@ -189,6 +198,7 @@ AnyMessage: TypeAlias = (
     | FeaturesEncoded
     | DescriptionWanted
     | IncidentDescribed
+    | ModelReported
     | EventRaised
     | EventDelivered
     | StageRestarted

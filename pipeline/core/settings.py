@@ -145,6 +145,11 @@ class DescribeSettings(_Section, frozen=True):
     """What is written about an incident."""
 
     language: Literal["en"] = "en"
+    model: str = ""  # NAME or NAME/VERSION; default: the one in use; none: the templates speak
+    threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: all cores but one
+    context_tokens: Annotated[int, Meta(ge=256, le=8192)] = 1024
+    summary_most_tokens: Annotated[int, Meta(ge=16, le=256)] = 96
+    idle_after_s: Positive = 60.0  # then the model gives back its memory
 
 
 class EmitSettings(_Section, frozen=True):

@@ -53,6 +53,7 @@ class StageContext:
     config_hash: str = ""  # which configuration makes these events
     uris: Mapping[CameraId, str] = field(default_factory=dict)  # what events call a camera's source
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
+    models_dir: Path | None = None  # the state folder that language models are installed in; None: there are none
     stdout: int = 1  # descriptor that events may be printed to
     began_utc_ns: Nanoseconds | None = None  # of a recording, where it is known: UTC of its first picture
 
@@ -66,6 +67,7 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     """One step of the pipeline, alone in its process. It never sees a socket, a signal or a process."""
 
     dropped = 0  # what the stage itself gave up: pictures that came too late, evidence that was gone
+    reread = 0  # language models only: prompts whose part that never changes had to be read again
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
     def __init__(self, context: StageContext) -> None:
@@ -80,6 +82,14 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
 
     def handle(self, message: AnyMessage) -> Outputs:  # noqa: ARG002  # the default knows no message
         """Turn one message into any number of others."""
+        yield from ()
+
+    def pending(self) -> bool:
+        """Whether there is work that may wait for messages."""
+        return False
+
+    def step(self) -> Outputs:
+        """Do a small piece of that work, called while no message waits: an urgent one waits for a piece only."""
         yield from ()
 
     def begin(self) -> Outputs:

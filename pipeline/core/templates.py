@@ -25,7 +25,7 @@ _PACES = {
     "run": "running",
     "fast": "fast",
 }
-_IRREGULAR = {"person": "people", "sheep": "sheep", "bus": "buses"}
+_IRREGULAR = {"person": "people", "child": "children", "sheep": "sheep", "deer": "deer", "bus": "buses"}
 _TITLE_MOST, _SUMMARY_MOST = 80, 280
 
 
@@ -66,7 +66,12 @@ def _who(facts: Facts) -> str:
         return "Movement"
     if thing.count == 1:
         return f"{'An' if thing.class_[0] in 'aeiou' else 'A'} {thing.class_}"
-    return f"{thing.count} {_IRREGULAR.get(thing.class_, thing.class_ + 's')}"
+    return f"{thing.count} {plural(thing.class_)}"
+
+
+def plural(label: str) -> str:
+    """Name several things of a class."""
+    return _IRREGULAR.get(label, label + "s")
 
 
 def _pace(facts: Facts) -> str:

@@ -45,6 +45,7 @@ class Word(IntEnum):
     UNSENT = 9  # messages that no reader took
     REPORTED = 10  # restarts of this process that the teller told of
     TAPPED_UNTIL_NS = 11  # by `pipeline tap`: until then, publish what is sent
+    REREAD = 12  # prompts whose part that never changes had to be read again
 
 
 class Board:

@@ -33,7 +33,7 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
     try:
         state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
-        home = Home(run.path, state, os.dup(1), uris, settings.digest(), level)
+        home = Home(run.path, state, os.dup(1), uris, settings.digest(), level, state)
         return _serve(_writing_to(folder, settings), home)
     finally:
         run.close()
@@ -50,7 +50,8 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
         run = folders.RunDirectory(Path(folder))
         try:
-            home = Home(run.path, _made(out), os.dup(1), uris, settings.digest())
+            models = folders.state_dir(settings.runtime.state_dir)
+            home = Home(run.path, _made(out), os.dup(1), uris, settings.digest(), models_dir=models)
             return _serve(_writing_to(out, msgspec.structs.replace(settings, cameras=cameras)), home)
         finally:
             run.close()

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from pipeline import topology
-from pipeline.core.errors import FrameOverwrittenError, PipelineError
+from pipeline.core.errors import FrameOverwrittenError, PipelineError, StageBrokenError
 from pipeline.core.messages import Hop, StageRestarted, Ticked
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime import links
@@ -86,12 +86,16 @@ class Host:
     def _turn(self, stage: Stage, mailbox: links.Mailbox) -> int:
         """Handle what has come; return how many messages that were."""
         count = 0
-        for message in mailbox.take():
+        busy = stage.pending()
+        for message in mailbox.take(wait=not busy):
             self._handle(stage, message)
             count += 1
+        if busy and not count:
+            self._guarded(stage.step, type(stage).__name__)
         self._beat()
         self._counts[Word.DROPPED] = mailbox.dropped + mailbox.garbled + stage.dropped
         self._counts[Word.UNSENT] = self._post.unsent
+        self._counts[Word.REREAD] = stage.reread
         if self._row.ticks:
             self._tick(stage)
         return count
@@ -136,13 +140,24 @@ class Host:
     def _handle(self, stage: Stage, message: AnyMessage) -> None:
         received = Nanoseconds(time.monotonic_ns())
         self._counts[Word.HANDLED] += 1
+        self._guarded(lambda: stage.handle(message), type(message).__name__, message.hops, received)
+
+    def _guarded(
+        self,
+        work: Callable[[], Outputs],
+        what: str,
+        hops: tuple[Hop, ...] = (),
+        received: Nanoseconds | None = None,
+    ) -> None:
         try:
-            self._forward(stage.handle(message), message.hops, received)
+            self._forward(work(), hops, received)
         except FrameOverwrittenError:
             self._counts[Word.OVERWRITTEN] += 1
+        except StageBrokenError:
+            raise
         except Exception:  # the host loop: one message that a stage chokes on must not take the others along
             self._counts[Word.FAILED] += 1
-            log.exception("message_failed", message_type=type(message).__name__)
+            log.exception("message_failed", message_type=what)
 
     def to_stop(self) -> bool:
         """Whether to stop; who asks is alive: a source that waits for its camera does not stand still."""
@@ -154,7 +169,9 @@ class Host:
         started = received or Nanoseconds(time.monotonic_ns())
         for output in outputs:
             now = Nanoseconds(time.monotonic_ns())
-            self._post.send(msgspec.structs.replace(output, hops=(*hops, Hop(self._kind, started, now))))
+            before = hops or output.hops  # what a step yields has had its message's with it all along
+            began = output.hops[-1].sent_at if output.hops else started
+            self._post.send(msgspec.structs.replace(output, hops=(*before, Hop(self._kind, began, now))))
             if self._mailbox is None:
                 self._counts[Word.HANDLED] += 1
                 self._counts[Word.DROPPED] = self._stage.dropped

@@ -99,8 +99,8 @@ class Mailbox:
         self._socket.setsockopt(zmq.RCVTIMEO, timeout_ms)
         self._socket.bind(_address(run_dir, reader, "in"))
 
-    def take(self) -> Iterator[AnyMessage]:
-        """Wait for something to come, then yield one message of every inbox that has any.
+    def take(self, *, wait: bool = True) -> Iterator[AnyMessage]:
+        """Wait for something to come unless told not to, then yield one message of every inbox that has any.
 
         What came while the last messages were handled is taken in first; what is waited for is yielded at once,
         as looking for more would come between a frame and its reader. Yields nothing when nothing came in time.
@@ -108,7 +108,7 @@ class Mailbox:
         while (message := self._receive(zmq.NOBLOCK)) is not None:
             self.dropped += self._inbox_of[type(message)].offer(message)
         if not any(self._inboxes):
-            if (message := self._receive(0)) is not None:
+            if wait and (message := self._receive(0)) is not None:
                 yield message
             return
         for inbox in self._inboxes:

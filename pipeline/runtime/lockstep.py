@@ -62,9 +62,11 @@ class Lockstep:
                 stage.close()
 
     def _follow(self, outputs: Outputs) -> None:
-        """Deliver messages in the order in which they were said, until nobody has anything left to say."""
+        """Deliver messages in the order in which they were said, until nobody has anything left to say or to do."""
         said: deque[AnyMessage] = deque(outputs)
-        while said:
+        while said or self._stepped(said):
+            if not said:
+                continue
             message = said.popleft()
             self._watch(message)
             link = topology.link_of(message)
@@ -76,6 +78,17 @@ class Lockstep:
                 self.work_ms[reader].append((sent - received) / 1e6)
                 hop = Hop(reader, Nanoseconds(received), Nanoseconds(sent))
                 said.extend(msgspec.structs.replace(answer, hops=(*message.hops, hop)) for answer in answers)
+
+    def _stepped(self, said: deque[AnyMessage]) -> bool:
+        """Let one stage do a piece of the work that may wait. Returns whether there was any."""
+        for name, stage in self._stages.items():
+            if stage.pending():
+                started = time.monotonic_ns()
+                outputs = list(stage.step())
+                self.work_ms[name].append((time.monotonic_ns() - started) / 1e6)
+                said.extend(_stamped(output, name) for output in outputs)
+                return True
+        return False
 
     def _decoded_ahead(self, name: str, messages: Iterator[AnyMessage]) -> Iterator[AnyMessage]:
         """Run a source in a thread, a few frames ahead: fewer than the ring has slots."""
@@ -111,6 +124,13 @@ class Lockstep:
             while thread.is_alive():
                 _emptied(ready)
                 thread.join(0.01)
+
+
+def _stamped(output: AnyMessage, stage: str) -> AnyMessage:
+    """With the time from the question to the answer: the steps of others may have come between."""
+    now = Nanoseconds(time.monotonic_ns())
+    asked = output.hops[-1].sent_at if output.hops else now
+    return msgspec.structs.replace(output, hops=(*output.hops, Hop(stage, asked, now)))
 
 
 def _emptied(ready: queue.Queue[AnyMessage | BaseException | None]) -> None:

@@ -236,6 +236,7 @@ class Replay:
             camera=recording.camera,
             config_hash=self._settings.digest(),
             uris={recording.camera: recording.name},
+            models_dir=folders.state_dir(self._settings.runtime.state_dir),
             began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
         )
 

@@ -45,6 +45,7 @@ class Home(NamedTuple):
     uris: Mapping[CameraId, str]
     config_hash: str
     log_level: str = "info"
+    models_dir: Path | None = None  # the state folder that language models are installed in
 
 
 class Child:
@@ -128,7 +129,7 @@ class Supervisor:
             pool.close()
 
     def _start(self, child: Child) -> None:
-        for word in (Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT):
+        for word in (Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.REREAD):
             self.board.set(child.name, word, 0)
         self.board.set(child.name, Word.BEAT_NS, time.monotonic_ns())
         child.due = None
@@ -162,6 +163,7 @@ class Supervisor:
             config_hash=self._home.config_hash,
             uris=self._home.uris,
             state_dir=self._home.state_dir,
+            models_dir=self._home.models_dir,
             stdout=self._home.stdout,
         )
         return load(stage, context)

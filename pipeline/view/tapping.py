@@ -84,6 +84,7 @@ def _row(board: Board, name: str) -> dict[str, str | int | float]:
         "overwritten": get(Word.OVERWRITTEN),
         "failed": get(Word.FAILED),
         "unsent": get(Word.UNSENT),
+        "reread": get(Word.REREAD),
         "restarts": get(Word.RESTARTS),
     }
 

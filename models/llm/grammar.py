@@ -1,0 +1,101 @@
+"""Answers that can only be of a given form: llguidance says which tokens may come next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
+
+from models.llm.tokenizer import token_bytes
+from pipeline.core.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from models.llm.engine import Logits
+    from models.llm.tokenizer import Vocabulary
+
+_BITS = 32
+
+
+class Grammars:
+    """Makes matchers for one vocabulary; 0.3 s for 49 000 tokens, 0.9 s for 152 000.
+
+    Args:
+        words: The vocabulary.
+        encode: Text as token numbers.
+    """
+
+    def __init__(self, words: Vocabulary, encode: Callable[[str], list[int]]) -> None:
+        self._size = len(words.tokens)
+        self._tokenizer = LLTokenizer(TokenizerWrapper(_Tokens(words, encode)), self._size, slices=[])
+
+    def matcher(self, lark: str) -> Matcher:
+        """Begin an answer.
+
+        Args:
+            lark: The grammar, in llguidance's variant of Lark; its rule `start` is the answer.
+
+        Raises:
+            EngineError: The grammar is not valid.
+        """
+        return Matcher(LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(lark), log_level=0), self._size)
+
+
+class Matcher:
+    """One answer as it comes into being."""
+
+    def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
+        self._matcher = matcher
+        self._mask = np.zeros((vocabulary + _BITS - 1) // _BITS, np.int32)
+        self._check()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can come."""
+        return bool(self._matcher.is_stopped())
+
+    def forced(self) -> list[int]:
+        """Tokens that there is no choice about; they are taken."""
+        numbers = self._matcher.compute_ff_tokens()
+        if numbers:
+            self._take(numbers)
+        return list(numbers)
+
+    def best(self, logits: Logits) -> int:
+        """The likeliest of the tokens that may come next; it is taken.
+
+        Args:
+            logits: (vocabulary,) float32; left as they are.
+        """
+        self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
+        self._check()
+        allowed = np.flatnonzero(np.unpackbits(self._mask.view(np.uint8), bitorder="little")[: len(logits)])
+        number = int(allowed[logits[allowed].argmax()])
+        self._take([number])
+        return number
+
+    def _take(self, numbers: list[int]) -> None:
+        self._matcher.consume_tokens(numbers)
+        self._check()
+
+    def _check(self) -> None:
+        if self._matcher.is_error():
+            raise EngineError(f"the grammar of an answer cannot be followed: {self._matcher.get_error()}")
+
+
+class _Tokens:
+    """A vocabulary as llguidance asks for it."""
+
+    def __init__(self, words: Vocabulary, encode: Callable[[str], list[int]]) -> None:
+        self.eos_token_id = words.end
+        self.bos_token_id = words.begin
+        special = set(words.special)
+        spelt = token_bytes(words)
+        self.tokens = [words.tokens[at].encode() if at in special else spelt[at] for at in range(len(spelt))]
+        self.special_token_ids = sorted(special)
+        self._encode = encode
+
+    def __call__(self, text: bytes | str) -> list[int]:
+        return self._encode(text.decode(errors="replace") if isinstance(text, bytes) else text)

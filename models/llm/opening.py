@@ -1,0 +1,132 @@
+"""From a folder to a model that answers: verified, mapped, tried out, and never one without the others."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from models.llm import canary, folder, mapping
+from models.llm.engine import Session
+from models.llm.grammar import Grammars
+from models.llm.mnn import MnnEngine, Options, version
+from models.llm.writing import write
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from models.llm.canary import Canary
+    from models.llm.engine import Part
+    from models.llm.writing import Written
+
+log = structlog.get_logger()
+
+_ENGINE = "mmap, memory low, dynamic_option 2"
+"""The options that change how weights are laid out; the number of threads does not."""
+
+
+class LanguageModel(NamedTuple):
+    """A model that answers.
+
+    Attributes:
+        name: Its name in the store.
+        version: Its version there.
+        sha256: Of its weights.
+        engine: What computes.
+        session: What it has read.
+        grammars: For answers of a given form.
+        load_s: How long the engine took to load, without verifying.
+        mapped: Whether its weights are mapped from a file, so that the system can take their memory back.
+        canary: What it answered when it was tried out.
+    """
+
+    name: str
+    version: str
+    sha256: str
+    engine: MnnEngine
+    session: Session
+    grammars: Grammars
+    load_s: float
+    mapped: bool
+    canary: Canary
+
+    def write(self, parts: Sequence[Part], lark: str, most: int) -> Generator[None, None, Written]:
+        """Read a prompt and write the likeliest answer of a form; one forward before each yield.
+
+        Args:
+            parts: The prompt; what never changes first.
+            lark: The grammar of the answer.
+            most: Tokens of it, at most.
+
+        Raises:
+            EngineError: The prompt is too long, or the grammar not valid.
+        """
+        return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most)
+
+
+def open_model(model: Path, options: Options) -> LanguageModel:
+    """Load a converted model.
+
+    Args:
+        model: Its folder, NAME/VERSION below the store.
+        options: How to run it; where its weights are mapped from is decided here.
+
+    Raises:
+        ModelError: It is damaged, cannot be loaded, or answers nonsense.
+    """
+    name = f"{model.parent.name}/{model.name}"
+    try:
+        with mapping.alone(model):
+            engine, load_s, answer = _mapped(model, name, options)
+    except OSError as error:
+        log.warning("weights_not_mapped", of=name, reason=str(error))
+        engine, load_s, answer = _loaded(model, name, options)
+    return LanguageModel(
+        name=model.parent.name,
+        version=model.name,
+        sha256=folder.read(model).weights.sha256,
+        engine=engine,
+        session=Session(engine),
+        grammars=Grammars(engine.words, engine.encode),
+        load_s=load_s,
+        mapped=engine.mapped,
+        canary=answer,
+    )
+
+
+def _mapped(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+    """From a mapping that is there, else from one that is made; without one where there is no room for it."""
+    weights = mapping.Mapping(model, f"{version()}, {_ENGINE}")
+    if weights.sealed():
+        _verify(model, name, weights=False)
+        try:
+            return _tried(model, name, options._replace(mapping=weights.path))
+        except ModelError as error:
+            log.warning("mapping_discarded", of=name, reason=str(error))
+            weights.discard()
+    _verify(model, name)
+    if not weights.fits():
+        log.warning("weights_not_mapped", of=name, reason="the disk has no room for them: they stay in memory")
+        return _tried(model, name, options)
+    with weights.making() as part:
+        return _tried(model, name, options._replace(mapping=part))
+
+
+def _loaded(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+    _verify(model, name)
+    return _tried(model, name, options)
+
+
+def _tried(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+    began = time.perf_counter()
+    engine = MnnEngine(model, options)
+    load_s = time.perf_counter() - began
+    return engine, load_s, canary.sing(engine, name)
+
+
+def _verify(model: Path, name: str, *, weights: bool = True) -> None:
+    if problems := folder.verify(model, weights=weights):
+        raise ModelError(f"{name} is damaged ({problems[0]}): pull or convert it again")

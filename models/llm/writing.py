@@ -1,0 +1,94 @@
+"""One answer of a language model, a forward at a time: whoever drives it may stop between any two."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from models.llm.tokenizer import Decoder
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from models.llm.engine import Part, Session
+    from models.llm.grammar import Matcher
+    from models.llm.tokenizer import Vocabulary
+
+
+class Written(NamedTuple):
+    """An answer.
+
+    Attributes:
+        text: What was written.
+        complete: Whether the grammar was fulfilled; else there was no room for more.
+        prompt: Tokens of the prompt.
+        cached: Those of them that had been read before.
+        output: Tokens of the answer.
+        ttft_ms: Working time to the first token: what passed between two steps is not in it.
+        decode_tok_s: Tokens a second after the first.
+    """
+
+    text: str
+    complete: bool
+    prompt: int
+    cached: int
+    output: int
+    ttft_ms: float
+    decode_tok_s: float
+
+
+def write(
+    session: Session, parts: Sequence[Part], matcher: Matcher, words: Vocabulary, most: int
+) -> Generator[None, None, Written]:
+    """Read a prompt and write the likeliest answer that the grammar allows; one forward before each yield.
+
+    Tokens that the grammar leaves no choice about are read together and cost next to nothing.
+
+    Args:
+        session: Of the model.
+        parts: The prompt; what never changes first.
+        matcher: The grammar, at its beginning.
+        words: The vocabulary.
+        most: Tokens of the answer, at most.
+    """
+    watch, said = _Watch(), list[int]()
+    for _ in session.read(parts):
+        watch.pause()
+        yield
+        watch.go()
+    first_s = watch.worked_s
+    while not matcher.ended and len(said) < most:
+        chosen = matcher.forced() or [matcher.best(session.logits)]
+        said += chosen
+        if matcher.ended or len(said) >= most or session.room < len(chosen):
+            break
+        for _ in session.say(chosen):
+            watch.pause()
+            yield
+            watch.go()
+    watch.pause()
+    text = Decoder(words).text(number for number in said if number not in words.stops)
+    decoding_s = watch.worked_s - first_s
+    return Written(
+        text=text,
+        complete=matcher.ended,
+        prompt=sum(map(len, parts)),
+        cached=session.cached,
+        output=len(said),
+        ttft_ms=first_s * 1e3,
+        decode_tok_s=len(said) / decoding_s if decoding_s else 0.0,
+    )
+
+
+class _Watch:
+    """Counts working time."""
+
+    def __init__(self) -> None:
+        self.worked_s = 0.0
+        self.go()
+
+    def go(self) -> None:
+        self._since = time.perf_counter()
+
+    def pause(self) -> None:
+        self.worked_s += time.perf_counter() - self._since
