@@ -21,13 +21,29 @@ _BLANK = " · "  # stands where a name was, so that words beside it do not join
 
 _FREE = frozenset(
     (
-        *("a", "an", "the", "this", "and", "it", "there", "they", "which", "while", "perhaps", "seen", "noticed"),
+        *(
+            "a",
+            "an",
+            "the",
+            "this",
+            "and",
+            "it",
+            "there",
+            "that",
+            "they",
+            "which",
+            "while",
+            "perhaps",
+            "seen",
+            "noticed",
+        ),
         *("is", "are", "was", "were", "be", "been", "being", "has", "have", "to"),
         *("about", "around", "at", "by", "for", "from", "in", "near", "of", "on", "with", "within"),
     )
 )
 """Words of English that state nothing by themselves."""
 
+_A_WORD = 3  # characters up to which a name may be a word of the language too
 _DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(seconds?|s|minutes?|min|hours?|h)\b")
 
 
@@ -87,13 +103,13 @@ def fault(sentence: str, facts: Facts) -> str:
     """
     if len(sentence) > MOST:
         return f"it has {len(sentence)} characters, {MOST} are allowed"
-    if not sentence.endswith(".") or not sentence[:1].isupper():
+    if not sentence.endswith(".") or not (sentence[:1].isupper() or sentence[:1].isdigit()):
         return "it is no sentence"
     rest = sentence
     for name in sorted((plain(name) for name in (facts.zone, *facts.tags)), key=len, reverse=True):
-        if rest.casefold().count(name.casefold()) > 1:
+        rest, count = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", _BLANK, rest, flags=re.IGNORECASE)
+        if count > 1 and len(name) > _A_WORD:
             return f"it says {name} twice"
-        rest = re.sub(re.escape(name), _BLANK, rest, flags=re.IGNORECASE)
     for said in _DURATION.finditer(rest):
         if not _lasts(float(said[1]), said[2], facts.track.dwell_s):
             return f"{said[0]} is no fact"

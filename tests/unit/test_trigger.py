@@ -407,3 +407,32 @@ def test_lines_of_the_journal_that_are_damaged_are_told_of(camera, tmp_path):
     (tmp_path / "incidents.journal").write_bytes(b"noise\nmore\n")
     started = camera(state_dir=tmp_path).events("system.started")[0]
     assert started.data.details["journal_lines_damaged"] == 2
+
+
+def test_what_describe_took_with_it_is_asked_again_once(camera):
+    gate = camera(answers=("features", "acks"))
+    gate.walk(2)
+    asked = [message for message in gate.said if isinstance(message, m.DescriptionWanted)]
+    for restarts in (1, 2):
+        died = m.StageRestarted(stage="describe", restarts=restarts, reason="signal 11", pts_ns=1, utc_ns=NOON_NS)
+        gate.follow(gate.trigger.handle(died))
+    again = [message for message in gate.said if isinstance(message, m.DescriptionWanted)][len(asked) :]
+    assert again == [asked[-1]]
+
+
+def test_what_describe_has_answered_is_not_asked_again(camera):
+    gate = camera()
+    gate.walk(2)
+    before = len([message for message in gate.said if isinstance(message, m.DescriptionWanted)])
+    died = m.StageRestarted(stage="describe", restarts=1, reason="signal 11", pts_ns=1, utc_ns=NOON_NS)
+    gate.follow(gate.trigger.handle(died))
+    assert len([message for message in gate.said if isinstance(message, m.DescriptionWanted)]) == before
+
+
+@pytest.mark.parametrize(("state", "severity"), [("loaded", m.Priority.ROUTINE), ("rejected", m.Priority.WARNING)])
+def test_what_describe_says_of_its_model_is_an_event(camera, state, severity):
+    gate = camera()
+    gate.follow(gate.trigger.handle(m.ModelReported(state=state, details={"model": "a/1"}, pts_ns=1, utc_ns=NOON_NS)))
+    (event,) = gate.events(f"model.{state}")
+    assert event.priority == severity
+    assert event.data.details == {"model": "a/1"}

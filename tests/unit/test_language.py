@@ -1,0 +1,92 @@
+"""Which model speaks, and what becomes of one that ends the process."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.store import Installed
+from pipeline.core.errors import ModelError
+from stages import language
+from stages.language import Trial
+from tests.fakes import context
+
+
+class TestTrial:
+    def test_a_new_daemon_begins_anew(self, tmp_path):
+        for _ in range(5):
+            assert Trial(tmp_path / "attempts").begin(lives=0) == 0
+
+    def test_lives_without_an_answer_are_counted(self, tmp_path):
+        assert [Trial(tmp_path / "attempts").begin(lives) for lives in range(4)] == [0, 1, 2, 3]
+
+    def test_an_answer_ends_the_row(self, tmp_path):
+        Trial(tmp_path / "attempts").begin(0)
+        life = Trial(tmp_path / "attempts")
+        life.begin(1)
+        life.passed()
+        assert Trial(tmp_path / "attempts").begin(2) == 0
+
+    def test_a_damaged_count_is_none(self, tmp_path):
+        (tmp_path / "attempts").write_text("x")
+        assert Trial(tmp_path / "attempts").begin(1) == 0
+
+    def test_a_folder_that_cannot_be_written_to_is_no_reason_to_fail(self, tmp_path):
+        assert Trial(tmp_path / "none" / "attempts").begin(1) == 0
+
+
+@pytest.fixture
+def voice(ring, tmp_path, monkeypatch):
+    def opened(*, lives=0, model="", found=None, load=None):
+        stage_context = context(ring, state_dir=tmp_path, describe={"model": model})
+        object.__setattr__(stage_context, "models_dir", tmp_path)
+        object.__setattr__(stage_context, "lives", lives)
+        if found:
+            monkeypatch.setattr(language.Store, "active", lambda _: found)
+            monkeypatch.setattr(language, "_loaded", load)
+        return language.open_voice(stage_context)
+
+    return opened
+
+
+def test_without_a_model_in_use_the_templates_speak(voice):
+    found = voice()
+    assert (found.model, found.reason, found.status, found.report) == (None, "no_model", "skipped", None)
+
+
+def test_a_configured_model_that_is_not_installed_is_told_of(voice):
+    found = voice(model="small")
+    assert found.status == "failed"
+    assert found.report.state == "rejected"
+    assert "small is not installed" in found.report.details["reason"]
+
+
+def test_none_is_no_model_even_if_one_is_in_use(voice, tmp_path):
+    assert voice(model="none", found=Installed("a", "1", tmp_path, None, True), load=None).report is None
+
+
+def test_a_model_that_cannot_be_loaded_is_told_of_and_the_templates_speak(voice, tmp_path):
+    def load(*_, **__):
+        raise ModelError("a/1 is damaged")
+
+    found = voice(found=Installed("a", "1", tmp_path, None, True), load=load)
+    assert (found.model, found.status) == (None, "failed")
+    assert found.report.details == {"model": "a/1", "reason": "a/1 is damaged"}
+
+
+def test_a_model_that_ended_the_process_three_times_in_a_row_is_left_alone(voice, tmp_path):
+    tries = []
+
+    def load(first, *_, **__):
+        tries.append(1)
+        return first
+
+    for lives in range(6):
+        found = voice(lives=lives, found=Installed("a", "1", tmp_path, None, True), load=load)
+    assert len(tries) == 3
+    assert "ended 5 times before it gave an answer" in found.report.details["reason"]
+
+
+def test_one_core_is_left_to_the_cameras(monkeypatch):
+    for cores, expected in [(1, 1), (2, 1), (4, 3)]:
+        monkeypatch.setattr(language.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        assert language.spare_cores() == expected
