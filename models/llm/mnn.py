@@ -34,8 +34,8 @@ log = structlog.get_logger()
 
 _ATTENTION = 8
 """Flash attention with keys and values as they are. All modes that quantise them (1, 2, 9, 10, 14) give nonsense in
-3.6.1 as soon as a text is read in more than one call: KL 0.27 in pieces of 64, 4.2 token by token, where this one has
-.002 and .003. (`tests.bench.engine`)"""
+3.6.1 when several tokens are read behind others, which is what a kept prefix is for: a KL of 0.3 to 1 where this one
+has 0. (`tests.bench.engine`, tests/integration/test_engine.py)"""
 _MADV_DONTNEED = 4  # sys/mman.h
 _SAID_MOST = 4000  # bytes kept of what the engine printed
 _LIBC = ctypes.CDLL(None)
