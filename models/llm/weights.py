@@ -189,13 +189,48 @@ def write(planned: Plan, file: BinaryIO, told: Callable[[int], None]) -> list[in
             continue
         matrix = part.matrix(place, planned.scale_type)
         planned.graph.set_matrix(part.op, matrix)
-        place = _write_linear(part, planned, file, told, place)
+        place = write_matrix(part, planned, file, told, place)
         if part.op.name == layout.LM_HEAD and planned.tied:
-            levels, scales = matrix.offset + len(part.header), matrix.offset + matrix.weight_bytes
-            tied = [levels, scales, matrix.scale_bytes, matrix.bits, part.form.block]
-            tied += [1] if matrix.half_scales else []
+            tied = embedding_place(part, matrix)
         told(place)
     return tied
+
+
+def write_matrix(
+    part: Linear, planned: Plan, file: BinaryIO, told: Callable[[int], None] = lambda _: None, place: int = 0
+) -> int:
+    """Write one matrix where the file stands; the graph is not patched.
+
+    Args:
+        part: One of the plan's.
+        planned: How it is stored.
+        file: Open for writing.
+        told: Called with the place reached.
+        place: Where the file stands.
+
+    Returns:
+        Where the next thing begins.
+
+    Raises:
+        ModelError: Its weights do not fit the type of their scales.
+        OSError: The disk is full.
+    """
+    place += file.write(part.header)
+    scales = []
+    for first, last in _slices(*part.tensor.shape):
+        found = _rows(part, planned, first, last)
+        place += file.write(np.ascontiguousarray(repack.packed(found.levels, part.form.bits)).data)
+        scales.append(found.scales.astype(planned.scale_type))
+        told(place)
+    place += file.write(np.concatenate(scales).data)
+    return place + file.write(part.bias.data)
+
+
+def embedding_place(head: Linear, matrix: Matrix) -> list[int]:
+    """Where embeddings are found in the output's matrix, as llm_config.json's tie_embeddings names it."""
+    levels, scales = matrix.offset + len(head.header), matrix.offset + matrix.weight_bytes
+    found = [levels, scales, matrix.scale_bytes, matrix.bits, head.form.block]
+    return found + ([1] if matrix.half_scales else [])
 
 
 def write_embedding(model: Gguf, file: BinaryIO) -> None:
@@ -288,19 +323,6 @@ def _set_frequencies(graph: Graph, op: Op, old: tuple[float, ...], frequencies: 
     if not fits or np.abs(np.array(old) - frequencies).max() > _ROTARY_TOLERANCE:
         raise ModelError(f"the model's rotary frequencies are not those of the graph's {op.name}: use a known model")
     graph.set_floats(op, frequencies.tolist())
-
-
-def _write_linear(part: Linear, planned: Plan, file: BinaryIO, told: Callable[[int], None], place: int) -> int:
-    """Write one matrix. Returns where the next thing begins."""
-    place += file.write(part.header)
-    scales = []
-    for first, last in _slices(*part.tensor.shape):
-        found = _rows(part, planned, first, last)
-        place += file.write(np.ascontiguousarray(repack.packed(found.levels, part.form.bits)).data)
-        scales.append(found.scales.astype(planned.scale_type))
-        told(place)
-    place += file.write(np.concatenate(scales).data)
-    return place + file.write(part.bias.data)
 
 
 def _rows(part: Linear, planned: Plan, first: int, last: int) -> repack.Quantised:
