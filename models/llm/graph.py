@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # Field numbers within their tables; a union takes two.
-_NET_OPS = 3
+_NET_OPS, _NET_UUID = 3, 11
 _OP_TYPE, _OP_MAIN, _OP_NAME = 1, 2, 3
 _CONVOLUTION_COMMON, _CONVOLUTION_QUANTISATION, _CONVOLUTION_EXTERNAL = 0, 3, 6
 _COMMON_ROWS, _COMMON_COLUMNS = 10, 11
@@ -149,6 +149,20 @@ class Graph:
             raise self._damaged(f"{op.name} has no quantisation")
         table = self._append_quantisation(matrix)
         struct.pack_into("<I", self._bytes, slot, table - slot)
+
+    def strip(self) -> None:
+        """Drop what one export alone has: its identifier, and where its weights were. Whether there is a bias stays."""
+        identifier = self._required(self._unpack("<I", 0), _NET_UUID, "the net")
+        size = self._unpack("<I", identifier)
+        self._check(identifier + 4, size)
+        self._bytes[identifier + 4 : identifier + 4 + size] = b"0" * size
+        for op in self._ops:
+            if op.kind is OpKind.CONVOLUTION:
+                vector = self._required(op.table, _CONVOLUTION_EXTERNAL, op.name)
+                bias = self._unpack("<q", vector + 4 + 8 * _BIAS_BYTES)
+                self._overwrite(vector, "q", [0, 0, 0, bias, 0])
+            elif op.kind is OpKind.LAYER_NORM and self.epsilon(op) is not None:
+                self.set_norm(op, 0, 0)
 
     def _append_quantisation(self, matrix: Matrix) -> int:
         """Append a table IDSTQuan.

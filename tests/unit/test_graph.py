@@ -50,6 +50,17 @@ def test_a_bias_shows():
     assert not qwen.has_bias(only(qwen, "/layers.0/mlp/up_proj/Linear"))
 
 
+def test_a_stripped_graph_keeps_nothing_of_the_export_but_what_the_model_is():
+    graph = Graph(lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes()), "t")
+    before = graph.data
+    graph.set_norm(next(op for op in graph.ops if op.kind is OpKind.LAYER_NORM and graph.epsilon(op)), 70, 8)
+    graph.strip()
+    changed = [place for place, (one, other) in enumerate(zip(before, graph.data, strict=True)) if one != other]
+    assert changed[-1] - changed[0] < 36
+    assert b"0" * 36 in graph.data
+    assert graph.has_bias(only(graph, "/layers.0/self_attn/q_proj/Linear"))
+
+
 def test_constants_are_overwritten_by_as_many():
     graph = Graph(RAW, "t")
     (op,) = [op for op in graph.ops if op.kind is OpKind.BLOB and graph.floats(op)]
@@ -74,3 +85,4 @@ def test_a_changed_byte_is_read_or_refused_but_never_worse(place, value):
         for op in graph.ops:
             if op.kind is OpKind.CONVOLUTION:
                 graph.set_matrix(op, MATRIX)
+        graph.strip()
