@@ -2,7 +2,8 @@
 
 usage: python -m tests.engine FOLDER < {"texts": [...], "prompt": "...", "most": 8} > answer
 
-With {"numbers": [...], "logits": "FILE.npy"} the logits of every position are saved.
+With {"numbers": [...], "logits": "FILE.npy"} the logits of every position are saved; with {"windows": [[...], ...]} in
+place of the numbers, those of every window, each from an empty context.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ def main(folder: Path) -> None:
     llm = importlib.import_module("MNN.llm")  # it prints; and `from MNN import llm` is another, bare module
 
     model = llm.create(str(folder / "config.json"))
-    model.set_config({"thread_num": 1, "reuse_kv": True, "all_logits": "logits" in asked})
+    model.set_config({"thread_num": 1, "reuse_kv": True, "attention_mode": 8, "all_logits": "logits" in asked})
     found = {"loaded": model._c_obj.load()}
     if found["loaded"]:
         found["ids"] = [list(model._c_obj.tokenizer_encode(text)) for text in asked.get("texts", [])]
         if "prompt" in asked:
             found["said"] = _greedy(model, folder, asked)
         if "logits" in asked:
-            np.save(asked["logits"], _logits(model, asked["numbers"]))
+            windows = asked.get("windows") or [asked["numbers"]]
+            np.save(asked["logits"], np.concatenate([_logits(model, window) for window in windows]))
     os.write(answer, json.dumps(found).encode())
     os._exit(0)  # the engine crashes at a regular exit while results of it live
 
@@ -50,6 +52,7 @@ def _greedy(model: object, folder: Path, asked: dict) -> str:
 
 def _logits(model: object, numbers: list[int]) -> np.ndarray:
     step = 128
+    model.reset()
     return np.concatenate([_forward(model, numbers[at : at + step]) for at in range(0, len(numbers), step)])
 
 
