@@ -27,6 +27,7 @@ _BLOB_FLOATS = 7
 _QUANTISATION_FIELDS = {2: 4, 4: 8, 7: 12, 8: 16, 9: 20, 11: 24, 15: 25}
 """type, quantScale, aMaxOrBits, aMin, readType, shapeInt32, scaleStorage, and where they lie in the table we append."""
 _QUANTISATION_SIZE = 28
+_QUANTISATION_CHOSEN = (7, 8, 9)
 _FIELDS = 16
 _BIAS_BYTES = 3
 """Place of the bias's length in a matrix's external vector."""
@@ -151,7 +152,10 @@ class Graph:
         struct.pack_into("<I", self._bytes, slot, table - slot)
 
     def strip(self) -> None:
-        """Drop what one export alone has: its identifier, and where its weights were. Whether there is a bias stays."""
+        """Drop what one export alone has: its identifier, and where and how its weights were stored.
+
+        What is left is the same for every export of a size. Whether a matrix has a bias stays.
+        """
         identifier = self._required(self._unpack("<I", 0), _NET_UUID, "the net")
         size = self._unpack("<I", identifier)
         self._check(identifier + 4, size)
@@ -161,6 +165,11 @@ class Graph:
                 vector = self._required(op.table, _CONVOLUTION_EXTERNAL, op.name)
                 bias = self._unpack("<q", vector + 4 + 8 * _BIAS_BYTES)
                 self._overwrite(vector, "q", [0, 0, 0, bias, 0])
+                quantisation = self._required(op.table, _CONVOLUTION_QUANTISATION, op.name)
+                for number in _QUANTISATION_CHOSEN:
+                    if place := self._place(quantisation, number):
+                        self._check(place, 4)
+                        struct.pack_into("<i", self._bytes, place, 0)
             elif op.kind is OpKind.LAYER_NORM and self.epsilon(op) is not None:
                 self.set_norm(op, 0, 0)
 
