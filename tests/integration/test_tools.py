@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import json
+import lzma
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from models import catalog
+from models.llm import layout
+from models.store import Store
 from models.table import parse
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConfigError, ModelError
 from tests import boot
+from tests.reference import divergence
+from tools import export_llm, make_graph, torch_route
+
+RANDOM = """
+import sys
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM
+
+torch.manual_seed(1)
+model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(sys.argv[1]), dtype=torch.float32)
+for weight in model.parameters():
+    if weight.dim() > 1:
+        torch.nn.init.normal_(weight, 0, 0.1)
+model.save_pretrained(sys.argv[1])
+np.save(sys.argv[1] + "/logits.npy", model(torch.tensor([[1, 0, 1, 1, 0, 0, 1, 0]])).logits[0].detach().numpy())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +56,30 @@ def test_a_scan_finds_which_matrices_bear_four_bits_and_a_recipe_that_is_as_good
     assert made["measured"]["bytes"] <= 97e6
     assert made["measured"]["kl"] == pytest.approx(made["predicted"]["kl"], rel=0.5)
     assert parse((tmp_path / "r.toml").read_bytes() + b"[models]\n").recipe("chosen").rules[-1].keep
+
+
+@pytest.fixture(scope="module")
+def exporter():
+    try:
+        return torch_route.find(None)
+    except ConfigError as error:
+        pytest.skip(f"llmexport cannot be had: {error}")
+
+
+def test_the_bundled_graph_made_anew_is_the_same(source, exporter, tmp_path):
+    made = make_graph.make(make_graph.of_gguf(source), exporter, tmp_path)
+    bundled = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
+    assert make_graph.difference(made, make_graph.stripped(bundled, make_graph.of_gguf(source))) == ""
+
+
+def test_a_model_exported_by_torch_says_in_the_engine_what_it_says_in_torch(exporter, tmp_path):
+    model, shape = tmp_path / "model", layout.Shape("llama", 2, 128, 256, 2, 1, 320)
+    make_graph.write_source(make_graph.Size(shape, 1e-5, 1e4), model)
+    subprocess.run([exporter.python, "-c", RANDOM, model], check=True, capture_output=True, timeout=200)
+    target = tmp_path / "state" / "models" / "random" / "keep"
+    export_llm.export(model, target, "keep", exporter)
+    assert [problems for _, problems in Store(tmp_path / "state").verify("random")] == [[]]
+    boot.ask(target, numbers=[1, 0, 1, 1, 0, 0, 1, 0], logits=str(tmp_path / "logits.npy"))
+    divergences, same = divergence(np.load(model / "logits.npy"), np.load(tmp_path / "logits.npy"))
+    assert divergences.max() < 0.01
+    assert same == 1
