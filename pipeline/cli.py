@@ -345,6 +345,30 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     view.made(_store(state_dir).use(name), as_json=as_json)
 
 
+@main.group("eval")
+def evaluate() -> None:
+    """How well a language model does its work, on incidents with known facts."""
+
+
+@evaluate.command("summaries")
+@click.argument("name", default="")
+@click.option("--set", "path", type=_existing, help="Incidents of your own: JSON lines with `id` and `facts`.")
+@click.option("--free", is_flag=True, help="Without the grammar of facts: what it keeps from being said.")
+@click.option("--threads", type=click.IntRange(1), help="Compute threads. Default: all cores but one.")
+@_state_dir
+@_as_json
+@_quiet
+def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
+    name: str, path: Path | None, free: bool, threads: int | None, state_dir: Path | None, as_json: bool, quiet: bool
+) -> None:
+    """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
+    from pipeline.core.settings import DescribeSettings
+    from pipeline.view import evaluation
+
+    settings = DescribeSettings(model=name, threads=threads or 0)
+    evaluation.summaries(_store(state_dir), settings, path, free=free, as_json=as_json, quiet=quiet)
+
+
 def _store(state_dir: Path | None) -> Store:
     from models.store import Store
     from pipeline.runtime import folders

@@ -10,23 +10,23 @@ import msgspec
 import structlog
 from msgspec import UNSET
 
-from pipeline.core import grounding, sentences, templates
+from pipeline.core import templates
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
 from stages import language
-from stages.prompts import SummaryPrompt
+from stages.summaries import Summariser
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from models.llm.opening import LanguageModel
-    from models.llm.writing import Written
     from pipeline.core.events import Analysis, AnalysisStatus
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId
+    from stages.summaries import Summary
 
 log = structlog.get_logger()
 
@@ -48,7 +48,7 @@ class _Job:
     wanted: DescriptionWanted
     since_ns: int
     until_ns: int | None
-    writing: Generator[None, None, Written] | None = None
+    writing: Generator[None, None, Summary] | None = None
 
     @property
     def urgency(self) -> tuple[int, bool, int]:
@@ -112,7 +112,7 @@ class Describe(Stage):
                 job.writing = None
         self._used_ns, self._asleep = now, False
         try:
-            chosen.writing = chosen.writing or self._write(chosen.wanted)
+            chosen.writing = chosen.writing or self._summariser.write(chosen.wanted.facts)
             next(chosen.writing)
         except StopIteration as ended:
             yield self._finished(chosen, ended.value)
@@ -127,33 +127,23 @@ class Describe(Stage):
     def _learn(self, model: LanguageModel) -> None:
         """Read what is the same in every prompt."""
         try:
-            self._prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
+            self._summariser = Summariser(model, self._settings.summary_most_tokens)
         except ValueError as error:
             model.engine.close()
             self._voice = self._voice.rejected(str(error))
-            return
-        for _ in model.session.read([self._prompt.fixed, self._prompt.end]):
-            pass
-        self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
+        else:
+            self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
 
-    def _write(self, wanted: DescriptionWanted) -> Generator[None, None, Written]:
-        model = self._voice.model
-        assert model is not None
-        parts = self._prompt.parts(wanted.facts)
-        return model.write(parts, sentences.grammar(wanted.facts), self._settings.summary_most_tokens)
-
-    def _finished(self, job: _Job, written: Written) -> IncidentDescribed:
+    def _finished(self, job: _Job, summary: Summary) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         self._voice.trial.passed()
-        if written.cached != len(self._prompt.fixed):
+        written = summary.written
+        if written.cached != self._summariser.fixed:
             self.reread += 1
-            log.warning("prompt_read_again", cached=written.cached, fixed=len(self._prompt.fixed))
-        facts = job.wanted.facts
-        text = written.text.strip()
-        fault = grounding.fault(text, facts) if written.complete else f"no end after {written.output} tokens"
-        analysis = templates.describe(facts, f"the sentence was dropped: {fault}", "invalid")
-        if not fault:
-            analysis = msgspec.structs.replace(analysis, status="ok", reason=UNSET, summary=text)
+            log.warning("prompt_read_again", cached=written.cached, fixed=self._summariser.fixed)
+        analysis = templates.describe(job.wanted.facts, f"the sentence was dropped: {summary.fault}", "invalid")
+        if not summary.fault:
+            analysis = msgspec.structs.replace(analysis, status="ok", reason=UNSET, summary=summary.text)
         analysis = msgspec.structs.replace(
             analysis,
             schema_valid=written.complete,
@@ -161,9 +151,8 @@ class Describe(Stage):
             tokens=Tokens(prompt=written.prompt, cached=written.cached, output=written.output),
         )
         if not self.context.clock.media:
-            analysis = msgspec.structs.replace(
-                analysis, ttft_ms=round(written.ttft_ms, 1), decode_tok_s=round(written.decode_tok_s, 1)
-            )
+            measured = {"ttft_ms": round(written.ttft_ms, 1), "decode_tok_s": round(written.decode_tok_s, 1)}
+            analysis = msgspec.structs.replace(analysis, **measured)
         return self._done(job, analysis)
 
     def _given_up(self, job: _Job, status: AnalysisStatus, reason: str) -> IncidentDescribed:

@@ -60,6 +60,7 @@ _WAYS = {
     "none":   ((),                                           ("about at", "about in", "about on", "around")),
 }
 # fmt: on
+_UNCOUNTED = frozenset(("fog", "furniture", "rain", "sea", "smoke", "snow", "water", "wind"))
 _A_GROUP = 4  # people from which on they are called a group
 _AT = ("at", "in", "on", "by", "near")
 _SLOW = ("slow",)
@@ -113,7 +114,7 @@ def _who(facts: Facts) -> list[str]:
 def _one_of(tag: str) -> str:
     """A tag with its article, where English has one for it."""
     name = plain(tag)
-    if name.endswith("s") or not name.isascii():
+    if name.endswith("s") or name in _UNCOUNTED or not name.isascii():
         return name
     return f"{'an' if name[:1].casefold() in 'aeiou' else 'a'} {name}"
 

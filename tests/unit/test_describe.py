@@ -90,7 +90,7 @@ def test_without_a_model_the_template_is_all_there_is(desk):
 def test_what_never_changes_is_read_once_at_the_start(desk):
     table = desk()
     at_start = len(table.model.engine.forwards)
-    fixed = len(table.stage._prompt.fixed)
+    fixed = table.stage._summariser.fixed
     for number in range(3):
         table.ask(f"inc-{number}", zone=f"place {number}")
     table.work()

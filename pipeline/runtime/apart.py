@@ -1,0 +1,63 @@
+"""Work in a process of its own, whose results come as they are there: native code may end that process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from pipeline.core.errors import ModelError, PipelineError
+from pipeline.runtime import forking, logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_Result = TypeVar("_Result")
+_REFUSED = b"!"  # no JSON begins so: the text of an error follows
+
+
+def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]) -> Iterator[_Result]:
+    """Yield what `work` yields, one JSON line each, from a child process that is killed when nobody reads on.
+
+    Args:
+        title: Of the child, and for the error.
+        work: Called in the child.
+        kind: What it yields; a type that msgspec can write and read.
+
+    Raises:
+        ModelError: What `work` could not do, or how its process ended.
+    """
+    out, into = os.pipe()
+    pid = forking.fork(title, lambda: _run(work, into))
+    os.close(into)
+    try:
+        with os.fdopen(out, "rb") as stream:
+            for line in stream:
+                yield _result(line, kind)
+    except BaseException:  # also that nobody reads on
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status:
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        raise ModelError(f"the process of {title} {how}: `pipeline models verify` tells whether the model is whole")
+
+
+def _result(line: bytes, kind: type[_Result]) -> _Result:
+    if line.startswith(_REFUSED):
+        raise ModelError(msgspec.json.decode(line.removeprefix(_REFUSED), type=str))
+    return msgspec.json.decode(line, type=kind)
+
+
+def _run(work: Callable[[], Iterator[object]], into: int) -> int:
+    logs.configure("warning", stage="apart")
+    with os.fdopen(into, "wb", buffering=0) as stream:
+        try:
+            for result in work():
+                stream.write(msgspec.json.encode(result) + b"\n")
+        except PipelineError as error:
+            stream.write(_REFUSED + msgspec.json.encode(str(error)) + b"\n")
+    return 0

@@ -1,0 +1,183 @@
+"""How well a language model tells incidents: a table for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+from rich.progress import Progress
+from rich.table import Table
+
+from models.llm import opening
+from models.llm.mnn import Options
+from pipeline.core import grounding, vocabulary
+from pipeline.core.errors import ConfigError
+from pipeline.core.facts import Facts
+from pipeline.resources import config_file
+from pipeline.runtime.apart import apart
+from pipeline.view.timeline import console
+from stages.language import spare_cores
+from stages.summaries import Summariser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from models.store import Installed, Store
+    from pipeline.core.settings import DescribeSettings
+
+_OWN = "eval/incidents.jsonl"
+_CLOSED = {"light": get_args(vocabulary.Light)}
+_CLOSED_OF_TRACK = {"direction": get_args(vocabulary.Direction), "speed": get_args(vocabulary.Speed)}
+
+
+class Case(msgspec.Struct, frozen=True):
+    """An incident to be told."""
+
+    id: str
+    facts: Facts
+
+
+class Told(msgspec.Struct, frozen=True):
+    """How one was told."""
+
+    id: str
+    text: str
+    fault: str
+    valid: bool
+    prompt: int
+    cached: int
+    output: int
+    ttft_ms: float
+    total_ms: float
+    decode_tok_s: float
+
+
+def cases(path: Path | None) -> list[Case]:
+    """Read incidents: JSON lines with `id` and `facts`, or those that come with the package.
+
+    Values that are in no vocabulary of ours become the first one of it: other trackers have more words.
+
+    Raises:
+        ConfigError: A line is none.
+    """
+    found = []
+    source = path or config_file(_OWN)
+    for number, line in enumerate(source.read_bytes().splitlines(), 1):
+        try:
+            row: dict[str, Any] = msgspec.json.decode(line)
+            facts = row["facts"]
+            facts |= _closed(facts, _CLOSED) | {"track": facts["track"] | _closed(facts["track"], _CLOSED_OF_TRACK)}
+            found.append(Case(str(row.get("id", number)), msgspec.convert(facts, Facts)))
+        except (msgspec.MsgspecError, TypeError, KeyError) as error:
+            raise ConfigError(f"{source}, line {number}: no incident with `facts` ({error})") from error
+    if not found:
+        raise ConfigError(f"{source}: holds no incident")
+    return found
+
+
+def summaries(
+    store: Store, settings: DescribeSettings, path: Path | None, *, free: bool, as_json: bool, quiet: bool
+) -> None:
+    """Let a model tell every incident, and print how that went."""
+    chosen, told = cases(path), list[Told]()
+    model = _model(store, settings.model)
+    threads = settings.threads or spare_cores()
+    options = Options(threads, settings.context_tokens)
+
+    def work() -> Iterator[Told]:
+        return _tell(model, options, chosen, settings.summary_most_tokens, free=free)
+
+    screen = console(stderr=True)
+    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
+        task = bars.add_task("telling", total=len(chosen))
+        for one in apart("eval", work, Told):
+            told.append(one)
+            bars.advance(task)
+    found = _judged(told, {case.id: case.facts for case in chosen})
+    about = {"model": f"{model.name}/{model.version}", "threads": threads, "free": free}
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(about | found).decode() + "\n")
+        return
+    _print(told, about | found)
+
+
+def _model(store: Store, name: str) -> Installed:
+    found = store.find(name) if name else store.active()
+    if found is None:
+        raise ConfigError(
+            f"{store.root}: no model is in use: `pipeline models pull smollm2-135m`, then `pipeline models use` it"
+        )
+    return found
+
+
+def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, free: bool) -> Iterator[Told]:
+    """In a process of its own."""
+    summariser = Summariser(opening.open_model(model.path, options), most)
+    for case in chosen:
+        writing = summariser.write(case.facts, free=free)
+        while True:
+            try:
+                next(writing)
+            except StopIteration as ended:
+                summary = ended.value
+                break
+        written = summary.written
+        yield Told(
+            id=case.id,
+            text=summary.text,
+            fault=summary.fault,
+            valid=written.complete,
+            prompt=written.prompt,
+            cached=written.cached,
+            output=written.output,
+            ttft_ms=written.ttft_ms,
+            total_ms=written.ttft_ms + 1e3 * written.output / written.decode_tok_s if written.decode_tok_s else 0.0,
+            decode_tok_s=written.decode_tok_s,
+        )
+
+
+def _judged(told: list[Told], facts: dict[str, Facts]) -> dict[str, object]:
+    shown = [one for one in told if not one.fault]
+    grounded = [one for one in shown if not grounding.fault(one.text, facts[one.id])]
+    reasons = Counter(" ".join(one.fault.split()[-3:]) for one in told if one.fault)
+    return {
+        "incidents": len(told),
+        "valid": _share(sum(one.valid for one in told), len(told)),
+        "shown": _share(len(shown), len(told)),
+        "grounded": _share(len(grounded), len(shown)),
+        "different": _share(len({one.text for one in shown}), len(shown)),
+        "cached_p50": _median(one.cached for one in told),
+        "prompt_p50": _median(one.prompt for one in told),
+        "output_p50": _median(one.output for one in told),
+        "ttft_ms_p50": _median(one.ttft_ms for one in told),
+        "total_ms_p50": _median(one.total_ms for one in told),
+        "dropped": dict(reasons.most_common(10)),
+    }
+
+
+def _print(told: list[Told], found: dict[str, object]) -> None:
+    screen = console()
+    table = Table("incident", "sentence", "dropped because", title="Sentences", title_justify="left")
+    for one in told:
+        table.add_row(one.id, one.text, one.fault)
+    screen.print(table)
+    table = Table("", "", title="All together", title_justify="left", show_header=False)
+    for name, value in found.items():
+        table.add_row(name, str(value))
+    screen.print(table)
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 3) if whole else 0.0
+
+
+def _median(values: Iterator[float]) -> float:
+    return round(statistics.median(values), 1)
+
+
+def _closed(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    return {name: row[name] if row[name] in words else words[0] for name, words in vocabularies.items()}

@@ -1,0 +1,72 @@
+"""The sentence of an incident: asked for, written under a grammar of its facts, and checked against them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.core import grounding, sentences
+from stages.prompts import SummaryPrompt
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from models.llm.opening import LanguageModel
+    from models.llm.writing import Written
+    from pipeline.core.facts import Facts
+
+_FREE = r'start: /[A-Z][^\x00-\x1f."<>]{10,240}/ "."'
+"""One sentence of whatever the model likes: to see what the grammar of facts is good for."""
+
+
+class Summary(NamedTuple):
+    """A sentence.
+
+    Attributes:
+        text: As it was written.
+        fault: Why nobody should read it; empty: it says nothing but the facts.
+        written: What it took.
+    """
+
+    text: str
+    fault: str
+    written: Written
+
+
+class Summariser:
+    """Writes sentences with one model.
+
+    Args:
+        model: The model; reads what is the same in every prompt.
+        most: Tokens of a sentence, at most.
+
+    Raises:
+        ValueError: It does not talk in ChatML.
+    """
+
+    def __init__(self, model: LanguageModel, most: int) -> None:
+        self._model = model
+        self._most = most
+        self._prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
+        for _ in model.session.read([self._prompt.fixed, self._prompt.end]):
+            pass
+
+    @property
+    def fixed(self) -> int:
+        """Tokens that are the same in every prompt."""
+        return len(self._prompt.fixed)
+
+    def write(self, facts: Facts, *, free: bool = False) -> Generator[None, None, Summary]:
+        """Write the sentence of an incident, a forward at a time.
+
+        Args:
+            facts: All that is known.
+            free: Let the model write what it likes.
+
+        Raises:
+            EngineError: The prompt does not fit the context.
+        """
+        lark = _FREE if free else sentences.grammar(facts)
+        written = yield from self._model.write(self._prompt.parts(facts), lark, self._most)
+        text = written.text.strip()
+        fault = grounding.fault(text, facts) if written.complete else f"no end after {written.output} tokens"
+        return Summary(text, fault, written)
