@@ -7,7 +7,10 @@ CONSTRAINTS := tools/constraints.txt
 
 demo: .venv/runtime
 	$(BIN)/python tools/fetch_demo.py demo/bikes.mp4
-	$(BIN)/pipeline replay demo/bikes.mp4 --out demo/out
+	$(BIN)/pipeline models pull smollm2-135m --state-dir demo/state && \
+	$(BIN)/pipeline models use smollm2-135m --state-dir demo/state || \
+	echo "No language model could be had: sentences are made from templates."
+	$(BIN)/pipeline replay demo/bikes.mp4 --out demo/out --state-dir demo/state
 	$(BIN)/pipeline events demo/out/events.jsonl
 	@echo "The events are in demo/out/events.jsonl, their pictures in demo/out/evidence."
 

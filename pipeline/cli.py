@@ -339,10 +339,13 @@ def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
 @_state_dir
 @_as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
-    """Make the model NAME, or NAME/VERSION, the one that the daemon uses from its next start."""
+    """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.view import models as view
 
-    view.made(_store(state_dir).use(name), as_json=as_json)
+    store = _store(state_dir)
+    with _cleared_up():
+        tried = view.tried(store.find(name))
+    view.made(store.use(name), as_json=as_json, tried=tried)
 
 
 @main.group("eval")

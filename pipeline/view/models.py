@@ -10,6 +10,9 @@ import msgspec
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from models.llm import opening
+from models.llm.mnn import Options
+from pipeline.runtime.apart import apart
 from pipeline.view.timeline import console
 
 if TYPE_CHECKING:
@@ -72,13 +75,45 @@ def show(store: Store, known: Known, *, as_json: bool) -> None:
     screen.print(table)
 
 
-def made(one: Installed, *, as_json: bool) -> None:
-    """Print a model that was pulled, converted, or put to use."""
+class Tried(msgspec.Struct, frozen=True):
+    """How a model that was tried out behaves on this device.
+
+    Attributes:
+        load_s: To load it; the next time it is found mapped.
+        mapped: Whether its weights are mapped from a file.
+        divergence: KL between reading a text at once and in pieces, in nats.
+    """
+
+    load_s: float
+    mapped: bool
+    divergence: float
+
+
+def tried(one: Installed) -> Tried:
+    """Load a model in a process of its own, so that one that cannot answer is never put to use.
+
+    Raises:
+        ModelError: It is damaged, cannot be loaded, answers nonsense, or ends the process.
+    """
+
+    def work() -> Iterator[Tried]:
+        model = opening.open_model(one.path, Options())
+        yield Tried(round(model.load_s, 3), model.mapped, model.canary.divergence)
+
+    (found,) = apart(f"{one.name}/{one.version}", work, Tried)
+    return found
+
+
+def made(one: Installed, *, as_json: bool, tried: Tried | None = None) -> None:
+    """Print a model that was pulled, converted, or tried out and put to use."""
     if as_json:
-        _json(_plain(one))
+        _json(_plain(one) | ({"tried": tried} if tried else {}))
         return
     in_use = ", in use" if one.active else ""
     sys.stdout.write(f"{one.name}/{one.version}: {_megabytes(one)} MB in {one.path}{in_use}\n")
+    if tried:
+        how = "from a mapped file" if tried.mapped else "in memory, as there is no room to map it"
+        sys.stdout.write(f"  it answers: loaded in {tried.load_s:.2f} s, {how}\n")
     if one.manifest:
         for how, count in one.manifest.layers.items():
             sys.stdout.write(f"  {count:4d} matrices: {how}\n")

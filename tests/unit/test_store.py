@@ -11,6 +11,7 @@ from models.store import Store, Wish
 from pipeline import cli
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.resources import config_file
+from pipeline.view import models as view
 
 
 def quiet(*_):
@@ -136,11 +137,14 @@ def test_what_was_pulled_is_converted_and_its_file_kept_only_if_asked_for(tiny, 
     assert device.installed() == [made]
 
 
-def test_the_commands_convert_list_use_and_verify(tiny, command):
+def test_the_commands_convert_list_use_and_verify(tiny, command, monkeypatch):
+    monkeypatch.setattr(view, "tried", lambda _: view.Tried(0.5, True, 0.0))
     done = command("convert", tiny(), "--name", "tiny", "--json")
     assert done.exit_code == 0, done.output
     version = json.loads(done.output)["version"]
-    assert f"tiny/{version}: " in command("use", "tiny").output
+    used = command("use", "tiny").output
+    assert f"tiny/{version}: " in used
+    assert "it answers: loaded in 0.50 s, from a mapped file" in used
     listed = json.loads(command("list", "--json").output)
     assert [(one["name"], one["active"]) for one in listed["installed"]] == [("tiny", True)]
     assert set(listed["models"]) == set(table.table().models)
@@ -148,6 +152,18 @@ def test_the_commands_convert_list_use_and_verify(tiny, command):
     assert all(word in shown for word in ("tiny", version, "smollm2-135m", "keep-b128", "Apache-2.0"))
     whole = command("verify")
     assert (whole.exit_code, whole.output) == (0, f"tiny/{version}: whole\n")
+
+
+def test_a_model_that_cannot_be_tried_out_is_not_put_to_use(tiny, command, monkeypatch):
+    command("convert", tiny(), "--name", "tiny")
+
+    def tried(_):
+        raise ModelError("tiny/1: the engine's answers are no numbers")
+
+    monkeypatch.setattr(view, "tried", tried)
+    done = command("use", "tiny")
+    assert (done.exit_code, "no numbers" in done.stderr) == (cli.FAILED, True)
+    assert [one["active"] for one in json.loads(command("list", "--json").output)["installed"]] == [False]
 
 
 def test_damage_gives_status_3_and_is_named(tiny, command, tmp_path):

@@ -1,0 +1,72 @@
+"""Incidents on which sentences are judged."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.resources import config_file
+from pipeline.view.evaluation import Told, _judged, cases
+from tests.fakes import facts
+from tools.make_incidents import incidents
+
+
+def test_the_set_that_comes_with_the_package_is_what_its_script_draws():
+    lines = config_file("eval/incidents.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == incidents()
+    assert len(cases(None)) == 90
+
+
+def test_lines_of_a_set_of_ones_own_may_hold_more_than_facts(tmp_path):
+    row = {"id": "a", "facts": msgspec.to_builtins(facts()), "expect": {"action": ["alarm"]}}
+    (tmp_path / "own.jsonl").write_text(json.dumps(row))
+    (case,) = cases(tmp_path / "own.jsonl")
+    assert (case.id, case.facts) == ("a", facts())
+
+
+def test_words_of_another_tracker_become_the_first_of_ours(tmp_path):
+    known = msgspec.to_builtins(facts())
+    known["track"] |= {"speed": "swaying", "direction": "around"}
+    (tmp_path / "own.jsonl").write_text(json.dumps({"facts": known | {"light": "moon"}}))
+    (case,) = cases(tmp_path / "own.jsonl")
+    assert (case.facts.track.speed, case.facts.track.direction, case.facts.light) == ("still", "none", "day")
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"facts": {"zone": "gate"}}', '{"facts": 3}'])
+def test_a_line_that_is_no_incident_is_named(tmp_path, line):
+    (tmp_path / "own.jsonl").write_text(f"{line}\n")
+    with pytest.raises(ConfigError, match=r"own.jsonl, line 1: no incident with `facts`"):
+        cases(tmp_path / "own.jsonl")
+
+
+def test_an_empty_set_is_refused(tmp_path):
+    (tmp_path / "own.jsonl").write_text("")
+    with pytest.raises(ConfigError, match="holds no incident"):
+        cases(tmp_path / "own.jsonl")
+
+
+def told(number, text, fault=""):
+    return Told(str(number), text, fault, not fault.startswith("no end"), 200, 160, 20, 100.0, 250.0, 90.0)
+
+
+def test_shares_are_of_all_incidents_and_grounding_is_of_those_shown():
+    found = _judged(
+        [
+            told(1, "A person stands at the gate."),
+            told(2, "A person stands at the gate."),
+            told(3, "A person with a gun stands", "no end after 16 tokens"),
+            told(4, "A person runs at the gate.", "runs is no fact"),
+        ],
+        {str(number): facts() for number in range(1, 5)},
+    )
+    assert (found["incidents"], found["valid"], found["shown"], found["grounded"]) == (4, 0.75, 0.5, 1.0)
+    assert found["different"] == 0.5
+    assert found["dropped"] == {"after 16 tokens": 1, "is no fact": 1}
+
+
+def test_what_is_shown_is_checked_again_and_not_believed():
+    found = _judged([told(1, "A person with a gun stands at the gate.")], {"1": facts()})
+    assert (found["shown"], found["grounded"]) == (1.0, 0.0)
