@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
-_IN_TIME = 0.8  # of the time that trigger waits for the last description
 
 
 @dataclass
@@ -87,8 +86,7 @@ class Describe(Stage):
             yield _answer(message, templates.describe(message.facts, self._voice.reason, self._voice.status))
             return
         now = self.context.clock.now()[0]
-        wait_ns = round(self.context.settings.trigger.report_wait_s * _IN_TIME * 1e9)
-        until = now + wait_ns if message.final and not self.context.clock.media else None
+        until = None if message.within_s is None else now + round(message.within_s * 1e9)
         self._jobs[message.incident] = _Job(message, now, until)
         if not message.final:
             yield _answer(message, templates.describe(message.facts, "a sentence is being written", "pending"))

@@ -34,6 +34,8 @@ _DEVICE = CameraId("device/")  # counts of the device itself; no camera is calle
 _BETTER = 1.2  # a view must be so much better to be worth a copy
 _MUCH_BETTER = 1.5  # and so much to be worth encoding again
 _ENCODINGS = 3  # an incident
+_IN_TIME = 0.8  # of the time that the last description is waited for: by then it shall be answered
+_LEAVING = 0.3  # of the time to stop: the same, when the daemon ends
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
 
 
@@ -74,6 +76,7 @@ class Trigger(Stage):
         self._unanswered: dict[IncidentId, tuple[m.DescriptionWanted, bool]] = {}  # and whether it was asked again
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
+        self._patience_s = self._rows.report_wait_s * _IN_TIME
         self._drops: dict[str, int] = {}
         self._disk_failing = False
 
@@ -125,7 +128,8 @@ class Trigger(Stage):
                 yield from self._ticked(message)
 
     def finish(self) -> Outputs:
-        """End what is open: no more pictures will come."""
+        """End what is open: no more pictures will come, and nobody waits for long."""
+        self._patience_s = min(self._patience_s, self.context.settings.runtime.stop_s * _LEAVING)
         if not self.context.clock.media:
             now, utc = self.context.clock.now()
             yield from self._device("system.stopping", m.Priority.ROUTINE, {}, now, utc)
@@ -299,6 +303,7 @@ class Trigger(Stage):
             priority=self._priority(course),
             facts=self._facts(course),
             final=final,
+            within_s=self._patience_s if final and not self.context.clock.media else None,
         )
         self._unanswered[course.id] = (wanted, False)
         return wanted

@@ -124,6 +124,7 @@ class DescriptionWanted(Message, frozen=True, tag=True, kw_only=True):
     priority: Priority
     facts: Facts
     final: bool  # the incident is over: this description closes it
+    within_s: float | None = None  # how long the answer is waited for; None: whenever it comes
 
 
 class IncidentDescribed(Message, frozen=True, tag=True, kw_only=True):

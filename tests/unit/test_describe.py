@@ -14,7 +14,7 @@ from stages.language import Trial, Voice
 from tests.fakes import NS, FakeClock, context, facts
 from tests.llms import fake_model
 
-SETTINGS = {"describe": {"summary_most_tokens": 256}, "trigger": {"report_wait_s": 5.0}}
+SETTINGS = {"describe": {"summary_most_tokens": 256}}
 
 
 class Desk:
@@ -31,9 +31,14 @@ class Desk:
         self.stage.warm_up()
         self.said = list(self.stage.begin())
 
-    def ask(self, incident="inc-1", *, priority=m.Priority.ROUTINE, final=False, revision=1, **known):
+    def ask(self, incident="inc-1", *, priority=m.Priority.ROUTINE, final=False, revision=1, within_s=None, **known):
         wanted = m.DescriptionWanted(
-            incident=incident, revision=revision, priority=priority, facts=facts(**known), final=final
+            incident=incident,
+            revision=revision,
+            priority=priority,
+            facts=facts(**known),
+            final=final,
+            within_s=within_s,
         )
         self.said += self.stage.handle(wanted)
 
@@ -161,7 +166,7 @@ def test_a_newer_question_about_an_incident_replaces_the_older(desk):
 
 def test_a_last_description_that_takes_too_long_is_the_template(desk):
     table = desk()
-    table.ask(final=True)
+    table.ask(final=True, within_s=4.0)
     table.work(2)
     table.clock.at_ns += 4 * NS
     table.work()

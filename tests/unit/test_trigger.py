@@ -436,3 +436,20 @@ def test_what_describe_says_of_its_model_is_an_event(camera, state, severity):
     (event,) = gate.events(f"model.{state}")
     assert event.priority == severity
     assert event.data.details == {"model": "a/1"}
+
+
+def test_the_last_description_is_asked_for_within_what_is_waited_and_sooner_when_the_daemon_ends(camera):
+    tables = {"trigger": {"report_wait_s": 5.0}, "runtime": {"stop_s": 5.0}}
+    over, ending, replayed = camera(**tables), camera(**tables), camera(media=True, **tables)
+    for gate in (over, ending, replayed):
+        gate.walk(4)
+    over.quiet(4)
+    ending.follow(ending.trigger.finish())
+    replayed.follow(replayed.trigger.finish())
+
+    def within(gate):
+        asked = [message for message in gate.said if isinstance(message, m.DescriptionWanted)]
+        return [message.within_s for message in asked if not message.final], asked[-1].within_s
+
+    assert [within(gate)[1] for gate in (over, ending, replayed)] == [4.0, 1.5, None]
+    assert set(within(over)[0]) == {None}
