@@ -34,7 +34,7 @@ from pipeline.core.stage import StageContext
 from pipeline.runtime.clocks import MediaClock
 from stages.capture import Capture
 from stages.motion import Motion
-from tests.bench.report import last_line, table
+from tests.bench.report import busy_s, last_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ class Stopwatch:
     """Started before a child is, read when it ends."""
 
     def __init__(self) -> None:
-        self._began, self._busy = time.monotonic(), _busy_s()
+        self._began, self._busy = time.monotonic(), busy_s()
 
     def ended(self, pid: int) -> Spent:
         """Wait for a child; what it spent, with all its own children."""
@@ -97,14 +97,7 @@ class Stopwatch:
         if status:
             raise SystemExit(f"a measured process ended with status {os.waitstatus_to_exitcode(status)}")
         cpu_s, wall_s = usage.ru_utime + usage.ru_stime, time.monotonic() - self._began
-        return Spent(cpu_s, wall_s, max(0.0, _busy_s() - self._busy - cpu_s) / wall_s)
-
-
-def _busy_s() -> float:
-    """CPU time of the whole machine so far: all but idle and waiting for disks."""
-    with Path("/proc/stat").open(encoding="ascii") as file:
-        fields = [int(field) for field in file.readline().split()[1:9]]
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+        return Spent(cpu_s, wall_s, max(0.0, busy_s() - self._busy - cpu_s) / wall_s)
 
 
 def forked(work: object, *arguments: object) -> Spent:

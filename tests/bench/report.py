@@ -57,5 +57,12 @@ def cpu_of(pids: list[int]) -> float:
     return total / ticks
 
 
+def busy_s() -> float:
+    """CPU time of the whole machine so far: all but idle and waiting for disks."""
+    with Path("/proc/stat").open(encoding="ascii") as file:
+        fields = [int(field) for field in file.readline().split()[1:9]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
 def _cpuinfo() -> list[str]:
     return Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -71,6 +71,10 @@ BENCHMARKS = {
         "rounds", "started", "ended", "not_ended_once", "sequence_gaps", "repeated_ids", "torn", "frames_checked",
         "leaked", "zombies", "restart_to_first_frame_ms_p50", "restarts_told",
     }),
+    "llm_soak": (["--requests", "12", "--warm-up", "4", "--arrivals", "2", "--rounds", "1"], boot_model, {
+        "rss_slope_mb_per_1000", "anon_slope_mb_per_1000", "p50_last_vs_first", "cpu_last_vs_first", "incomplete",
+        "misses", "preempt_forwards", "preempt_ms_most", "busy_neighbour_slowdown", "all_cores_slowdown",
+    }),
     "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
         "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
     }),
@@ -85,6 +89,7 @@ EXACT = {
         "rounds": 7, "restarts_told": 7, "not_ended_once": 0, "sequence_gaps": 0, "repeated_ids": 0, "torn": 0,
         "leaked": 0, "zombies": 0,
     },
+    "llm_soak": {"preempt_forwards": 2, "incomplete": 0, "misses": 0},
 }  # fmt: skip
 
 
