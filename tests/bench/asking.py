@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -160,3 +161,9 @@ class Neighbour(NamedTuple):
     def work(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
         time.sleep(0.2)
+
+
+def middle(seconds: list[float]) -> float:
+    """The median of the middle half of a run: it has settled, and not ended."""
+    quarter = len(seconds) // 4
+    return statistics.median(seconds[quarter : len(seconds) - quarter])
