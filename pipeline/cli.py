@@ -17,7 +17,8 @@ from pipeline.resources import config_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from models.store import Store, Wish
+    from models.store import Installed, Store, Wish
+    from pipeline.core.baseline import Subject
     from pipeline.core.settings import Settings
     from pipeline.runtime.replay import Recording, Report
 
@@ -370,6 +371,81 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
 
     settings = DescribeSettings(model=name, threads=threads or 0)
     evaluation.summaries(_store(state_dir), settings, path, free=free, as_json=as_json, quiet=quiet)
+
+
+def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
+    """Numbers of threads, between commas; without any: one, all cores but one, all."""
+    cores = len(os.sched_getaffinity(0))
+    if not text:
+        return tuple(sorted({1, max(1, cores - 1), cores}))
+    try:
+        found = tuple(dict.fromkeys(int(number) for number in text.split(",")))
+    except ValueError as error:
+        raise click.BadParameter("write numbers between commas, e.g. 1,2") from error
+    if not all(1 <= number <= cores for number in found):
+        raise click.BadParameter(f"this device has {cores} cores: choose from 1 to {cores}")
+    return found
+
+
+@main.group()
+def bench() -> None:
+    """Measure what this device does."""
+
+
+@bench.command("llm", epilog=_EXITS)
+@click.argument("model", default="")
+@_state_dir
+@click.option("--threads", default="", callback=_numbers, help="E.g. 1,2. Default: one, all cores but one, all.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Of which medians are told.")
+@click.option(
+    "--out",
+    type=_path,
+    help="Folder for baseline.json and baseline.md. Default: baselines/NAME/VERSION below the state.",
+)
+@_as_json
+@_quiet
+def bench_llm(  # noqa: PLR0917  # click calls it by keyword
+    model: str,
+    state_dir: Path | None,
+    threads: tuple[int, ...],
+    rounds: int,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Measure the language model MODEL, NAME or NAME/VERSION; by default the one in use.
+
+    Time to the first token, steady decoding, a sentence, loading, memory, and how much of the memory's bandwidth is
+    used; every number of threads in processes of its own. What was measured before on this device is compared with.
+    """
+    from pipeline.core import baseline
+    from pipeline.runtime import measuring
+    from pipeline.view import bench as view
+
+    store = _store(state_dir)
+    chosen = store.find(model) if model else store.active()
+    if chosen is None:
+        _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
+    subject = _subject(chosen)
+    folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
+    device = measuring.device()
+    before = measuring.before(folder / view.JSON, device, subject.sha256)
+    options = baseline.Options(threads, rounds, _settings(None).describe.context_tokens)
+    with _cleared_up(), view.progress(quiet=quiet) as told:
+        found = measuring.measure(chosen.path, subject, device, options, told)
+    changed = baseline.changes(before, found)
+    view.write(found, changed, folder)
+    view.show(found, changed, folder, as_json=as_json)
+
+
+def _subject(chosen: Installed) -> Subject:
+    """What is said of a model that is measured. Raises ModelError: its manifest cannot be read."""
+    from models.llm import folder
+    from pipeline.core.baseline import Subject
+
+    manifest = folder.read(chosen.path)
+    weights = manifest.weights
+    return Subject(chosen.name, chosen.version, weights.sha256, manifest.recipe, weights.bytes)
 
 
 def _store(state_dir: Path | None) -> Store:
