@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        asking.answer(CHILDREN[options.child[0]](*options.child[1:]))
+        asking.answer(CHILDREN, *options.child)
     if importlib.util.find_spec("xllamacpp") is None:
         raise SystemExit("llama.cpp is missing: pip install xllamacpp")
     source = asking.gguf(options.model, options.gguf)

@@ -36,7 +36,6 @@ from tests.bench.report import last_line, table
 
 MODULE = "tests.bench.llm_soak"
 WINDOW = 300  # requests at each end whose times are compared
-A_ROUND = 8  # requests with a neighbour, and without, before they change
 
 
 def _opened(state: str, threads: int):
@@ -146,7 +145,7 @@ def _child_preempt(state: str, count: str) -> dict:
     }
 
 
-def _child_neighbour(state: str, threads: str, rounds: str) -> dict:
+def _child_neighbour(state: str, threads: str, rounds: str, count: str) -> dict:
     """The same requests with and without a neighbour, in turns."""
     model, prompt = _opened(state, int(threads))
     core = max(os.sched_getaffinity(0))
@@ -157,7 +156,7 @@ def _child_neighbour(state: str, threads: str, rounds: str) -> dict:
         for _ in range(int(rounds)):
             for way in ("alone", "beside"):
                 (busy.work if way == "beside" else busy.rest)()
-                for number in range(A_ROUND):
+                for number in range(int(count)):
                     watch = asking.Stopwatch()
                     asking.ask(model, prompt, asking.various(number))
                     spent = watch.read()
@@ -219,7 +218,7 @@ def _report_neighbour(found: dict[int, dict]) -> dict[str, object]:
         rows.append((threads, f"{alone:.0f}", f"{beside:.0f}", slower[threads], f"{others:.2f}"))
     head = ("threads", "ms alone", "ms beside a busy process", "slower by", "cores busy with others when alone")
     table("A request beside a neighbour, medians", head, rows)
-    return {"busy_neighbour_slowdown": slower[spare_cores()], "all_cores_slowdown": slower[max(slower)]}
+    return {"busy_neighbour_slowdown": next(iter(slower.values())), "all_cores_slowdown": slower[max(slower)]}
 
 
 def main() -> None:
@@ -228,18 +227,22 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=200, help="requests before memory counts")
     parser.add_argument("--arrivals", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3, help="of the neighbour")
+    parser.add_argument("--a-round", type=int, default=8, help="requests before the neighbour starts or stops")
+    both = f"{spare_cores()},{len(os.sched_getaffinity(0))}"
+    parser.add_argument("--threads", default=both, help="beside the neighbour: the default's first (%(default)s)")
     parser.add_argument("--gguf", type=Path, help="another model than the boot model")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        asking.answer(CHILDREN[options.child[0]](*options.child[1:]))
+        asking.answer(CHILDREN, *options.child)
     with tempfile.TemporaryDirectory(prefix="soak") as name:
         asking.installed(Path(name), "soaked", "keep", options.gguf or boot.gguf())
         Store(Path(name)).use("soaked")
         keys = _report_preempt(asking.in_child(MODULE, "preempt", name, options.arrivals))
-        threads = sorted({spare_cores(), len(os.sched_getaffinity(0))})
+        threads = list(dict.fromkeys(map(int, options.threads.split(","))))
+        turns = (options.rounds, options.a_round)
         keys |= _report_neighbour(
-            {count: asking.in_child(MODULE, "neighbour", name, count, options.rounds) for count in threads}
+            {count: asking.in_child(MODULE, "neighbour", name, count, *turns) for count in threads}
         )
         keys |= _report_requests(asking.in_child(MODULE, "requests", name, options.requests), options.warm_up)
     last_line(keys, f"python -m {MODULE} --requests {options.requests}")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import shutil
@@ -55,11 +56,26 @@ def boot_model(_):
         pytest.skip(f"the boot model cannot be had: {error}")
 
 
+def llamacpp_and_boot_model(folder):
+    """A peer that is no dependency, and conversions that go with the folder."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("llama.cpp is missing: pip install xllamacpp")
+    return [*boot_model(folder), "--state-dir", folder]
+
+
 # Benchmark: options that make it tiny, what it needs in a folder of its own, and the keys of its last line.
 BENCHMARKS = {
     "convert": (["--rounds", "1", "--positions", "24", "--recipes", "keep"], boot_model, {
         "seconds", "vs_hashing", "peak_mb", "kl", "same_token",
     }),
+    "engine": (
+        ["--model", "boot", "--rounds", "1", "--recipes", "keep", "--threads", "1", "--positions", "16"],
+        llamacpp_and_boot_model, {
+            "decode_vs_llamacpp", "prefill_vs_llamacpp", "at_once_vs_llamacpp", "fastest",
+            "fastest_decode_vs_llamacpp", "fastest_prefill_vs_llamacpp", "sentence_vs_llamacpp",
+            "same_bits_sentence_vs_llamacpp", "ttft_cached_vs_cold", "peak_mb", "peaks_mb", "load_s", "kl_in_pieces",
+        },
+    ),
     "footage": ([], few_clips, {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
@@ -71,10 +87,14 @@ BENCHMARKS = {
         "rounds", "started", "ended", "not_ended_once", "sequence_gaps", "repeated_ids", "torn", "frames_checked",
         "leaked", "zombies", "restart_to_first_frame_ms_p50", "restarts_told",
     }),
-    "llm_soak": (["--requests", "12", "--warm-up", "4", "--arrivals", "2", "--rounds", "1"], boot_model, {
+    "llm_soak": (
+        [
+            "--requests", "9", "--warm-up", "3", "--arrivals", "2", "--rounds", "1", "--a-round", "1", "--threads", "1",
+        ], boot_model, {
         "rss_slope_mb_per_1000", "anon_slope_mb_per_1000", "p50_last_vs_first", "cpu_last_vs_first", "incomplete",
         "misses", "preempt_forwards", "preempt_ms_most", "busy_neighbour_slowdown", "all_cores_slowdown",
-    }),
+        },
+    ),
     "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
         "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
     }),
