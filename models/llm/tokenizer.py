@@ -161,14 +161,12 @@ class Decoder:
     """
 
     def __init__(self, words: Vocabulary) -> None:
-        self._bytes = token_bytes(words)
+        self._words = words
         self._pending = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, number: int) -> str:
         """The characters that are complete with this token. Raises IndexError for a number out of the vocabulary."""
-        if number < 0:
-            raise IndexError(number)
-        return self._pending.decode(self._bytes[number])
+        return self._pending.decode(spelt(self._words, number))
 
     def finish(self) -> str:
         """What is left of a character that never became complete, as U+FFFD; ready for another text."""
@@ -182,20 +180,29 @@ class Decoder:
 
 
 def token_bytes(words: Vocabulary) -> list[bytes]:
-    """The bytes of every token, by number; none for control tokens.
+    """The bytes of every token, by number; 0.2 s for 152 000."""
+    return [spelt(words, number) for number in range(len(words.tokens))]
+
+
+def spelt(words: Vocabulary, number: int) -> bytes:
+    """The bytes of a token; none for control tokens. Raises IndexError for a number out of the vocabulary.
 
     Tokens that are matched as a whole are spelt in plain characters, all others in GPT-2's.
     """
-    table = {character: value for value, character in _spelling().items()}
+    if number < 0:
+        raise IndexError(number)
+    token, kind, values = words.tokens[number], words.types[number], _values()
+    if kind == _CONTROL:
+        return b""
+    if kind == _USER_DEFINED or not all(character in values for character in token):
+        return token.encode()
+    return bytes(values[character] for character in token)
 
-    def spelt(token: str, kind: int) -> bytes:
-        if kind == _CONTROL:
-            return b""
-        if kind == _USER_DEFINED or not all(character in table for character in token):
-            return token.encode()
-        return bytes(table[character] for character in token)
 
-    return [spelt(token, kind) for token, kind in zip(words.tokens, words.types, strict=True)]
+@functools.cache
+def _values() -> dict[str, int]:
+    """The bytes that GPT-2's characters stand for."""
+    return {character: value for value, character in _spelling().items()}
 
 
 @functools.cache

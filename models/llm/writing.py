@@ -67,7 +67,8 @@ def write(
             yield
             watch.go()
     watch.pause()
-    text = Decoder(words).text(number for number in said if number not in words.stops)
+    stops = frozenset(words.stops)
+    text = Decoder(words).text(number for number in said if number not in stops)
     decoding_s = watch.worked_s - first_s
     return Written(
         text=text,

@@ -96,3 +96,17 @@ def test_a_file_that_is_no_tokenizer_or_cut_short_is_refused(words, tmp_path):
             tokenizer.read(tmp_path / "t")
     with pytest.raises(ModelError, match="cannot read"):
         tokenizer.read(tmp_path / "absent")
+
+
+def test_text_is_made_without_a_look_at_the_whole_vocabulary(words):
+    class Watched(list):
+        looks = 0
+
+        def __getitem__(self, at):
+            Watched.looks += 1
+            return super().__getitem__(at)
+
+    known = words()
+    decoder = tokenizer.Decoder(known._replace(tokens=Watched(known.tokens)))
+    assert decoder.text([ord("x"), ord("y")]) == "xy"
+    assert Watched.looks == 2
