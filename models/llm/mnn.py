@@ -81,7 +81,7 @@ class MnnEngine:
     """
 
     def __init__(self, folder: Path, options: Options) -> None:
-        self.words = read_vocabulary(folder / "tokenizer.mtok")
+        self.words = read_vocabulary(folder / "tokenizer.mtok")._replace(merges=())  # it has them itself
         self.vocabulary = len(self.words.tokens)
         self.context_tokens = options.context_tokens
         self.threads = options.threads
