@@ -124,13 +124,8 @@ class Describe(Stage):
 
     def _learn(self, model: LanguageModel) -> None:
         """Read what is the same in every prompt."""
-        try:
-            self._summariser = Summariser(model, self._settings.summary_most_tokens)
-        except ValueError as error:
-            model.engine.close()
-            self._voice = self._voice.rejected(str(error))
-        else:
-            self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
+        self._summariser = Summariser(model, self._settings.summary_most_tokens)
+        self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
 
     def _finished(self, job: _Job, summary: Summary) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""

@@ -90,12 +90,12 @@ def answers(model: LanguageModel) -> dict[str, float]:
     Args:
         model: Freshly loaded: nothing but its trial has been read.
     """
-    prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
+    prompt = SummaryPrompt.of(model.engine.encode)
     first, second, *_ = samples.INCIDENTS
     cold = _until_first(model.engine, prompt.parts(first))
     warm = _until_first(model.engine, prompt.parts(second))
-    rate = decoding(model.engine, prompt.end[-1], _DECODED)
-    list(model.session.read([prompt.fixed, prompt.end]))
+    rate = decoding(model.engine, prompt.fixed[-1], _DECODED)
+    list(model.session.read([prompt.fixed]))
     told = []
     seconds = []
     for facts in samples.INCIDENTS:

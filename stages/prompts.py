@@ -11,78 +11,56 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from models.llm.engine import Part
-    from models.llm.tokenizer import Vocabulary
     from pipeline.core.facts import Facts
 
-_SYSTEM = "Say in one short sentence what happens. Use only what is listed."
+_TASK = "What happens, in one sentence that says only what is listed.\n\n"
 _EXAMPLES = (
     (
-        "object: 2 cars\nseen: trailer\nplace: car park\ntime: Monday 09:12, day\nmoves: slow, in\nstays: 40 seconds",
+        "2 cars, trailer; car park; Monday 09:12, day; slow, in; 40 seconds",
         "Two cars, perhaps with a trailer, drive slowly into the car park on Monday at 09:12.",
     ),
     (
-        "object: person\nplace: cellar\ntime: Sunday 23:05, night\nmoves: still\nstays: 75 seconds\nrules: after hours",
-        "A person stands in the cellar for 75 seconds at night, outside opening hours.",
+        "person; side door; Sunday 23:05, night; still; 75 seconds; visit 3; loiter",
+        "A person stands at the side door for 75 seconds, the third visit within an hour, loitering.",
     ),
+    ("dog; lawn; Friday 16:40, day; run, along; 6 seconds", "A dog runs along the lawn on Friday at 16:40."),
 )
+_ASKS, _NEXT = " =>", "\n"
 
 
 class SummaryPrompt(NamedTuple):
-    """The prompt of a summary, as token numbers.
+    """The prompt of a summary, as token numbers: examples, which any model goes on with, whatever it was taught.
 
     Attributes:
         fixed: What is the same for every incident: read once, and kept.
-        begin: What comes before the facts.
-        end: What comes after them.
         encode: Text as token numbers.
     """
 
     fixed: Part
-    begin: Part
-    end: Part
     encode: Callable[[str], list[int]]
 
     @classmethod
-    def of(cls, words: Vocabulary, encode: Callable[[str], list[int]]) -> SummaryPrompt:
-        """For a model that talks in ChatML, as Qwen2.5 and SmolLM2 do.
-
-        Raises:
-            ValueError: Its vocabulary has not the marks of ChatML.
-        """
-        numbers = {token: number for number, token in enumerate(words.tokens)}
-        if not {_BEGIN, _END} <= numbers.keys():
-            raise ValueError(f"it does not talk in ChatML: {_BEGIN} and {_END} are not in its vocabulary")
-        begin, end = numbers[_BEGIN], numbers[_END]
-
-        def turn(role: str, text: str) -> list[int]:
-            return [begin, *encode(f"{role}\n{text}"), end, *encode("\n")]
-
-        fixed = turn("system", _SYSTEM)
-        for told, answer in _EXAMPLES:
-            fixed += turn("user", told) + turn("assistant", answer)
-        tail = [end, *encode("\n"), begin, *encode("assistant\n")]
-        return cls(tuple(fixed), (begin, *encode("user\n")), tuple(tail), encode)
+    def of(cls, encode: Callable[[str], list[int]]) -> SummaryPrompt:
+        """For a model, by its tokenizer."""
+        lines = (f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES)
+        return cls(tuple(encode(_TASK + "".join(lines))), encode)
 
     def parts(self, facts: Facts) -> tuple[Part, Part]:
         """The prompt for an incident: what is kept, and what is its own."""
-        return self.fixed, (*self.begin, *self.encode(told(facts)), *self.end)
+        return self.fixed, tuple(self.encode(told(facts) + _ASKS))
 
 
 def told(facts: Facts) -> str:
-    """The facts of an incident in lines, without those that say nothing."""
+    """The facts of an incident on one line, without those that say nothing."""
     thing, way = facts.object, facts.track
     many = f"{thing.count} {plural(thing.class_)}" if thing.count > 1 else thing.class_
-    rows = {
-        "object": "movement" if thing.class_ == "none" else many,
-        "seen": ", ".join(map(plain, facts.tags)),
-        "place": plain(facts.zone),
-        "time": f"{facts.weekday} {facts.local_time}, {facts.light}" if facts.local_time else facts.light,
-        "moves": way.speed if way.direction == "none" else f"{way.speed}, {way.direction}",
-        "stays": spoken(way.dwell_s),
-        "visits": str(way.visits_last_hour) if way.visits_last_hour > 1 else "",
-        "rules": ", ".join(plain(rule.replace("_", " ")) for rule in facts.rules_hit if rule != "motion"),
-    }
-    return "\n".join(f"{name}: {value}" for name, value in rows.items() if value)
-
-
-_BEGIN, _END = "<|im_start|>", "<|im_end|>"
+    found = (
+        ", ".join(("movement" if thing.class_ == "none" else many, *map(plain, facts.tags))),
+        plain(facts.zone),
+        f"{facts.weekday} {facts.local_time}, {facts.light}" if facts.local_time else facts.light,
+        way.speed if way.direction == "none" else f"{way.speed}, {way.direction}",
+        spoken(way.dwell_s),
+        f"visit {way.visits_last_hour}" if way.visits_last_hour > 1 else "",
+        ", ".join(plain(rule.replace("_", " ")) for rule in facts.rules_hit if rule != "motion"),
+    )
+    return "; ".join(part for part in found if part)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from models.llm.writing import Written
     from pipeline.core.facts import Facts
 
-_FREE = r'start: /[A-Z][^\x00-\x1f."<>]{10,240}/ "."'
+_FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
 """One sentence of whatever the model likes: to see what the grammar of facts is good for."""
 
 
@@ -38,16 +38,13 @@ class Summariser:
     Args:
         model: The model; reads what is the same in every prompt.
         most: Tokens of a sentence, at most.
-
-    Raises:
-        ValueError: It does not talk in ChatML.
     """
 
     def __init__(self, model: LanguageModel, most: int) -> None:
         self._model = model
         self._most = most
-        self._prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
-        for _ in model.session.read([self._prompt.fixed, self._prompt.end]):
+        self._prompt = SummaryPrompt.of(model.engine.encode)
+        for _ in model.session.read([self._prompt.fixed]):
             pass
 
     @property

@@ -68,7 +68,7 @@ _FAST = ("run", "fast")
 
 
 def grammar(facts: Facts) -> str:
-    """The sentences that are true of an incident, in llguidance's variant of Lark."""
+    """The sentences that are true of an incident, in llguidance's variant of Lark; each begins with a space."""
     parts = [_any(_who(facts))]
     if seen := _seen(facts):
         parts.append(_maybe(f'", perhaps " {_any(seen)} ","'))
@@ -76,7 +76,7 @@ def grammar(facts: Facts) -> str:
     parts += [_maybe(_any(found)) for found in (_how_long(facts), _when(facts), _visits(facts)) if found]
     if said := rules(facts):
         parts.append(_any([", " + _listed(said)]))
-    return f'start: {" ".join(parts)} "."'
+    return f'start: " " {" ".join(parts)} "."'
 
 
 def group(label: str) -> str:
@@ -107,27 +107,22 @@ def _who(facts: Facts) -> list[str]:
         return [f"{article} {label}", f"One {label}"]
     several = plural(label)
     number = CARDINALS[count] if count < len(CARDINALS) else str(count)
-    found = [f"{number.capitalize()} {several}", f"{count} {several}"]
+    found = [f"{number.capitalize()} {several}"]
     return found if count < _A_GROUP else [*found, f"A group of {number} {several}"]
 
 
 def _one_of(tag: str) -> str:
     """A tag with its article, where English has one for it."""
-    name = plain(tag)
-    if name.endswith("s") or name in _UNCOUNTED or not name.isascii():
-        return name
-    return f"{'an' if name[:1].casefold() in 'aeiou' else 'a'} {name}"
+    if tag.endswith(("s", "ing")) or tag in _UNCOUNTED or not tag.isascii():
+        return tag
+    return f"{'an' if tag[:1].casefold() in 'aeiou' else 'a'} {tag}"
 
 
 def _seen(facts: Facts) -> list[str]:
-    """What the picture suggests: another kind of the thing itself, or something that it has with it."""
-    tags = [tag for tag in facts.tags if tag != facts.object.class_]
+    """What the picture suggests: another kind of the thing itself, what it does, or what it has with it."""
     own = facts.object.class_ not in PEDESTRIANS  # what a person is seen with is no other kind of person
-    return [
-        f"{preposition}{_one_of(tag)}"
-        for tag in tags
-        for preposition in (("",) if own and tag in KINDS else ("with ",) if tag in KINDS else ("", "with "))
-    ]
+    tags = [plain(tag) for tag in facts.tags if tag != facts.object.class_]
+    return [_one_of(tag) if tag.endswith("ing") or (own and tag in KINDS) else f"with {_one_of(tag)}" for tag in tags]
 
 
 def _does_where(facts: Facts) -> str:

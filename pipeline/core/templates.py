@@ -25,7 +25,7 @@ _PACES = {
     "run": "running",
     "fast": "fast",
 }
-_IRREGULAR = {"person": "people", "child": "children", "sheep": "sheep", "deer": "deer", "bus": "buses"}
+_IRREGULAR = {"person": "people", "child": "children", "sheep": "sheep", "deer": "deer"}
 _TITLE_MOST, _SUMMARY_MOST = 80, 280
 
 
@@ -71,7 +71,7 @@ def _who(facts: Facts) -> str:
 
 def plural(label: str) -> str:
     """Name several things of a class."""
-    return _IRREGULAR.get(label, label + "s")
+    return _IRREGULAR.get(label, label + ("es" if label.endswith(("s", "x", "ch", "sh")) else "s"))
 
 
 def _pace(facts: Facts) -> str:

@@ -94,7 +94,7 @@ def _child_ours(folder: str, threads: str) -> dict:
     watch = asking.Stopwatch()
     speeds = [_speeds(model.session) for _ in range(2)]
     found |= {"prefill": [one for one, _ in speeds], "decode": [one for _, one in speeds]}
-    prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
+    prompt = SummaryPrompt.of(model.engine.encode)
     found["ttft"] = _first_tokens(model.session, prompt)
     model = model._replace(session=Session(model.engine))
     asking.ask(model, prompt, samples.INCIDENTS[0])

@@ -41,8 +41,8 @@ WINDOW = 300  # requests at each end whose times are compared
 def _opened(state: str, threads: int):
     active = Store(Path(state)).active()
     model = open_model(active.path, Options(threads))
-    prompt = SummaryPrompt.of(model.engine.words, model.engine.encode)
-    for _ in model.session.read([prompt.fixed, prompt.end]):
+    prompt = SummaryPrompt.of(model.engine.encode)
+    for _ in model.session.read([prompt.fixed]):
         pass
     return model, prompt
 

@@ -57,7 +57,9 @@ def write():
         matcher, said = grammars.matcher(grammar(known)), []
         while not matcher.ended:
             said += matcher.forced() or [matcher.best(choice.standard_normal(258).astype(np.float32))]
-        return Decoder(words).text(number for number in said if number not in words.stops)
+        text = Decoder(words).text(number for number in said if number not in words.stops)
+        assert text.startswith(" ")
+        return text[1:]
 
     return written
 
