@@ -45,3 +45,7 @@ class SourceError(PipelineError):
 
 class SinkUnavailableError(PipelineError):
     """A sink cannot take an event now; the event is kept and offered again."""
+
+
+class NoteError(PipelineError):
+    """A standing note cannot be taken; the text says why and what to write instead."""

@@ -1,0 +1,524 @@
+"""Times in plain language: weekdays, hours, parts of the day, durations and numbers, in English and Chinese.
+
+They are read once, when a note is written, and from then on are arithmetic: no model ever judges whether 16:40 is before
+five in the afternoon.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pipeline.core.facts import Facts
+
+State: TypeAlias = Literal["open", "closed", "over", "unknown"]
+Span: TypeAlias = tuple[int, int]  # minutes of the day, both ends included; over midnight where the second is smaller
+
+DAY = 24 * 60
+DAWN, NOON = 5 * 60, 12 * 60
+"""Where `until 8:15` begins, and `after 20:00` ends, unless said otherwise."""
+GRACE_S = 30
+"""A stay is over its limit when it exceeds it by more: what was measured is rounded."""
+ROUND_MIN = 5
+"""So many minutes before and after the full hour still are the full hour."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+class When(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When a sentence holds. Nothing said: always.
+
+    Attributes:
+        weekdays: 0 is Monday.
+        hours: Any of these spans.
+        outside: It holds outside these days and hours instead.
+        every_min: Around every full hour (60) or half hour (30) only.
+        dark: After dark (true), by daylight (false).
+        most_s: How long a stay may be, seconds; 0: no matter.
+        most: How many there may be at once; 0: no matter.
+        least: From how many on it speaks of them; 0: no matter.
+    """
+
+    weekdays: tuple[int, ...] = ()
+    hours: tuple[Span, ...] = ()
+    outside: bool = False
+    every_min: int = 0
+    dark: bool | None = None
+    most_s: int = 0
+    most: int = 0
+    least: int = 0
+
+    @property
+    def timed(self) -> bool:
+        """Whether the clock matters."""
+        return bool(self.weekdays or self.hours or self.every_min or self.dark is not None)
+
+
+class Read(NamedTuple):
+    """What was found in a text.
+
+    Attributes:
+        when: All of it.
+        rest: The text with what was read blanked out, of the same length.
+        unread: What looks like a time and is none that can be checked: seasons, dates, weather.
+    """
+
+    when: When
+    rest: str
+    unread: tuple[str, ...]
+
+
+def state(when: When, facts: Facts, *, lenient: bool = False) -> State:
+    """Whether a time holds for an incident.
+
+    Args:
+        when: The time.
+        facts: Of the incident.
+        lenient: A night of Friday to Saturday counts for both days; else for Friday alone.
+
+    Returns:
+        `open`: all of it holds; `closed`: day or hour do not; `over`: they do, but the stay or the number is too large;
+        `unknown`: the clock matters and none was set.
+    """
+    if when.timed and not (facts.local_time and facts.weekday.casefold() in WEEKDAYS):
+        return "unknown"
+    if when.timed and not _now(when, facts, lenient=lenient):
+        return "closed"
+    if when.least and facts.object.count < when.least:
+        return "closed"
+    long = bool(when.most_s) and facts.track.dwell_s > when.most_s + GRACE_S
+    return "over" if long or (when.most and facts.object.count > when.most) else "open"
+
+
+def share(when: When) -> float:
+    """How much of a week a time takes, 0..1."""
+    spans = when.hours or ((0, DAY),)
+    part = min(1.0, sum((end - start) % DAY or DAY for start, end in spans) / DAY) * len(when.weekdays or WEEKDAYS) / 7
+    if when.every_min:
+        part *= 2 * ROUND_MIN / when.every_min
+    part *= 0.5 if when.dark is not None else 1.0
+    return 1 - part if when.outside else part
+
+
+def _now(when: When, facts: Facts, *, lenient: bool) -> bool:
+    now = minutes(facts.local_time)
+    day = WEEKDAYS.index(facts.weekday.casefold())
+    held = any(_within(span, now, day, when.weekdays, lenient=lenient) for span in when.hours or ((0, DAY),))
+    if when.every_min:
+        held = held and min(now % when.every_min, -now % when.every_min) <= ROUND_MIN
+    if when.dark is not None:
+        held = held and _dark(facts, now) == when.dark
+    return held != when.outside
+
+
+def _within(span: Span, now: int, day: int, weekdays: tuple[int, ...], *, lenient: bool) -> bool:
+    start, end = span
+    days = weekdays or tuple(range(7))
+    if start <= end:
+        return start <= now <= end and day in days
+    if now >= start:
+        return day in days
+    return now <= end and ((day - 1) % 7 in days or (lenient and day in days))
+
+
+def _dark(facts: Facts, now: int) -> bool:
+    """By the picture, and by the hours that are dark most of the year."""
+    return facts.light in ("night", "lit") if not 8 * 60 <= now < 17 * 60 else facts.light == "night"  # noqa: PLR2004  # 8 and 17 o'clock
+
+
+def minutes(clock: str) -> int:
+    """HH:MM as minutes of the day."""
+    hours, _, rest = clock.partition(":")
+    return int(hours) * 60 + int(rest or 0)
+
+
+def clock(minute: int) -> str:
+    """Minutes of the day as HH:MM."""
+    return f"{minute // 60:02d}:{minute % 60:02d}"
+
+
+def read(text: str) -> Read:
+    """Read every time in a sentence of English or Chinese."""
+    scratch = _Scratch(text)
+    _unread(scratch)
+    _durations(scratch)
+    _counts(scratch)
+    _every(scratch)
+    _weekdays(scratch)
+    _clocks(scratch)
+    _spans(scratch)
+    _parts(scratch)
+    return Read(scratch.when(), scratch.rest, tuple(scratch.unread))
+
+
+class _Scratch:
+    """A text in which what was read is blanked out, and what was read so far."""
+
+    def __init__(self, text: str) -> None:
+        self.rest = text.lower() if len(text.lower()) == len(text) else text
+        self.unread: list[str] = []
+        self.days: set[int] = set()
+        self.spans: list[Span] = []
+        self.parts: list[Span] = []
+        self.open_ended = False  # only one end of a span was said
+        self.values: dict[str, int] = {}
+        self.dark: bool | None = None
+        self.outside = False
+
+    def take(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """Yield what fits a pattern, and blank it out."""
+        for found in list(pattern.finditer(self.rest)):
+            yield found
+            self.rest = self.rest[: found.start()] + " " * len(found[0]) + self.rest[found.end() :]
+
+    def put(self, pattern: re.Pattern[str], make: Callable[[re.Match[str]], str]) -> None:
+        """Write something else in place of what fits a pattern; never longer than a later blank can hide."""
+        self.rest = pattern.sub(make, self.rest)
+
+    def when(self) -> When:
+        """All that was read, with contradictions settled: an exact span before a part of the day."""
+        spans = self.spans
+        if self.parts and (not spans or self.open_ended):
+            spans = _crossed(self.parts, spans) if spans else self.parts
+        days = () if len(self.days) == len(WEEKDAYS) else tuple(sorted(self.days))
+        return When(
+            weekdays=days,
+            hours=tuple(dict.fromkeys(spans)),
+            outside=self.outside and bool(spans or days),
+            dark=None if spans else self.dark,
+            **self.values,
+        )
+
+
+def _crossed(parts: list[Span], spans: list[Span]) -> list[Span]:
+    """`in the evening until 21:30`: the part of the day gives the end that was not said."""
+    (begin, end), (start, stop) = parts[0], spans[0]
+    return [(begin, stop) if start == DAWN else (start, end)]
+
+
+_NUMBERS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "forty-five": 45,
+    "sixty": 60, "ninety": 90,
+}  # fmt: skip
+_DIGITS = {
+    digit: value for value, digit in enumerate("零一二三四五六七八九")
+} | {"〇": 0, "两": 2}  # fmt: skip
+_N = r"(?:\d+|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
+_Z = r"(?:\d+|[零〇一二两三四五六七八九十百]+)"
+
+
+def number(text: str) -> int:
+    """A number in digits, in English or in Chinese words; 0 where it is none."""
+    if text.isdecimal():
+        return int(text)
+    if text in _NUMBERS:
+        return _NUMBERS[text]
+    if "百" in text:
+        before, _, after = text.partition("百")
+        return 100 * (_DIGITS.get(before, 1)) + number(after.lstrip("零"))
+    if "十" in text:
+        before, _, after = text.partition("十")
+        return 10 * (_DIGITS.get(before, 1)) + _DIGITS.get(after, 0)
+    return _DIGITS.get(text, 0)
+
+
+_SEASONS = re.compile(
+    r"\b(?:in|during|until|till|from|since|after|before|by|of|this|next|last)\s+(?:the\s+)?"
+    r"(?:spring|summer|autumn|winter|holidays?|school holidays?|vacations?|semester|term|season|january|february|march|april|"
+    r"june|july|august|september|october|november|december|christmas|easter)\b"
+    r"|\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august|september|october|"
+    r"november|december)\b|\bpublic holidays?\b|\bholidays\b"
+    r"|\d{1,2}月(?:\d{1,2}[日号])?|春天|夏天|秋天|冬天|春季|夏季|秋季|冬季|节假日|假期|寒假|暑假|国庆|春节"
+)
+_UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|min|hours?|hrs?|h)\b"
+_DURATION = re.compile(
+    rf"(?P<limit>no (?:longer|more) than|not (?:longer|more) than|for up to|up to|at most|at the most|a maximum of|"
+    rf"maximum|max\.?|longer than|more than|over|exceeding|beyond|for|within|not exceed(?:ing)?|less than|under)?\s*(?:about )?"
+    rf"(?:(?P<half>half an? |a quarter of an |three quarters of an )|(?P<n>{_N})[ -]?(?P<and>and a half )?){_UNIT}"
+    r"(?P<after> at most| at the most| maximum| max\.?| or less| or more| or longer)?"
+)
+_DURATION_ZH = re.compile(
+    rf"(?P<limit>最多|不超过|不得超过|不能超过|至多|超过|多于|长于|大于)?(?:停留|停放|停靠|逗留|等候|待)?(?:时间)?(?:不?超过)?"
+    rf"(?:(?P<half>半个?小时|半个?钟头|一刻钟|三刻钟)|(?P<n>{_Z})个?(?P<and>半)?(?P<unit>分钟|分(?!之|别)|小时|钟头|秒钟?))(?P<after>以内|之内|以上)?"
+)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "秒": 1, "分": 60, "小": 3600, "钟": 3600}
+_SHARES = {"half": 1800, "a quarter": 900, "three": 2700, "半": 1800, "一刻": 900, "三刻": 2700}
+
+
+def _durations(scratch: _Scratch) -> None:
+    for pattern in (_DURATION, _DURATION_ZH):
+        for found in scratch.take(pattern):
+            before = scratch.rest[: found.start()].rstrip()
+            if before.endswith(("every", "each", "per", "每", "每隔")) or not _seconds(found):
+                continue
+            scratch.values["most_s"] = _seconds(found)
+
+
+def _seconds(found: re.Match[str]) -> int:
+    if half := found["half"]:
+        return next(value for start, value in _SHARES.items() if half.startswith(start))
+    size = _SECONDS[found["unit"][0]]
+    return number(found["n"]) * size + (size // 2 if found["and"] else 0)
+
+
+_MOST = re.compile(
+    rf"\b(?:more than|over|above|exceeding) (?P<over>{_N}) (?!minutes?|hours?|seconds?|mins?|o'clock|[ap]m\b)(?=[a-z])"
+    rf"|\b(?:at most|no more than|not more than|up to|a maximum of) (?P<most>{_N}) (?!minutes?|hours?|mins?)(?=[a-z])"
+    rf"|\b(?P<least>{_N}) or more\b|\bat least (?P<atleast>{_N}) (?=[a-z])|\bgroups? of (?P<group>{_N})(?: or more)?\b"
+    rf"|(?:超过|多于)(?P<over_zh>{_Z})(?:个人|人|名|辆|只)|最多(?P<most_zh>{_Z})(?:个人|人|名|辆|只)"
+    rf"|(?P<least_zh>{_Z})(?:个人|人|名|辆|只)以上"
+)
+
+
+def _counts(scratch: _Scratch) -> None:
+    for found in scratch.take(_MOST):
+        for name, text in found.groupdict().items():
+            if not text or not number(text):
+                continue
+            kind = "most" if name.startswith("most") else "least"
+            scratch.values[kind] = number(text) + (1 if name.startswith("over") else 0)
+
+
+_EVERY = re.compile(
+    r"\b(?:every|each|at every|on the|at the|at) (?P<full>full hour|whole hour|hour on the hour|hour)\b|\bon the hour\b|\bhourly\b"
+    r"|\b(?P<half>every half(?: an)? hour|every 30 minutes|half-hourly|on the half hour)\b|(?P<zh>每个?整点|整点|每小时|每隔一小时)|(?P<zhalf>每半个?小时)"
+)
+
+
+def _every(scratch: _Scratch) -> None:
+    for found in scratch.take(_EVERY):
+        scratch.values["every_min"] = 30 if found["half"] or found["zhalf"] else 60
+
+
+_DAY_NAMES = {
+    "mon": 0, "monday": 0, "tue": 1, "tues": 1, "tuesday": 1, "wed": 2, "wednesday": 2, "thu": 3, "thur": 3, "thurs": 3,
+    "thursday": 3, "fri": 4, "friday": 4, "sat": 5, "saturday": 5, "sun": 6, "sunday": 6,
+}  # fmt: skip
+_D = r"(?:mon|tues?|wednes|wed|thurs?|thur|thu|fri|satur|sat|sun)(?:day)?"
+_DAY_ZH = {**{name: at for at, name in enumerate("一二三四五六日")}, "天": 6, **{str(at + 1): at for at in range(6)}}
+_WEEK = r"(?:星期|礼拜|周)"
+_DAYS_RANGE = re.compile(rf"\b(?P<a>{_D})s?\.?\s*(?:to|through|thru|until|till|-|–|—)\s*(?P<b>{_D})s?\b\.?")
+_DAYS_RANGE_ZH = re.compile(rf"{_WEEK}(?P<a>[一二三四五六日天1-6])\s*(?:到|至|-|–|—|~)\s*{_WEEK}?(?P<b>[一二三四五六日天1-6])")
+_DAYS_ONE = re.compile(rf"\b(?P<a>{_D})s?\b")
+_DAYS_ONE_ZH = re.compile(rf"{_WEEK}(?P<a>[一二三四五六日天](?:[、和及,，]?(?:{_WEEK})?[一二三四五六日天])*)")
+_DAYS_KIND = re.compile(
+    r"\b(?P<work>weekdays?|working days?|work days?|workdays?|school days?|business days?|during the week)\b"
+    r"|\b(?P<end>weekends?)\b|\b(?P<all>every day|daily|each day|all week|seven days a week|any day)\b"
+    r"|(?P<work_zh>工作日|平日|上班日|上学日|教学日)|(?P<end_zh>周末|双休日)|(?P<all_zh>每天|每日|天天)"
+)
+_NOT_ON = re.compile(r"(?:except|but not|other than|apart from|excluding|not)\s*(?:on|at|for|the)?\s*$|(?:除了?|除去)\s*$")
+
+
+def _weekdays(scratch: _Scratch) -> None:
+    named: set[int] = set()
+    without: set[int] = set()
+
+    def add(found: re.Match[str], days: set[int]) -> None:
+        (without if _NOT_ON.search(scratch.rest[: found.start()].rstrip() + " ") else named).update(days)
+
+    for pattern in (_DAYS_RANGE, _DAYS_RANGE_ZH):
+        for found in scratch.take(pattern):
+            first, last = _day(found["a"]), _day(found["b"])
+            add(found, {(first + step) % 7 for step in range((last - first) % 7 + 1)})
+    for found in scratch.take(_DAYS_KIND):
+        kind = next(name for name, text in found.groupdict().items() if text).partition("_")[0]
+        add(found, {"work": set(range(5)), "end": {5, 6}, "all": set(range(7))}[kind])
+    for found in scratch.take(_DAYS_ONE):
+        add(found, {_day(found["a"])})
+    for found in scratch.take(_DAYS_ONE_ZH):
+        add(found, {_DAY_ZH[one] for one in found["a"] if one in _DAY_ZH})
+    if without:
+        named = (named or set(range(7))) - without
+    scratch.days = named
+
+
+def _day(name: str) -> int:
+    if name in _DAY_ZH:
+        return _DAY_ZH[name]
+    return next(at for at, full in enumerate(WEEKDAYS) if full.startswith(name[:3]))
+
+
+_AMPM = re.compile(
+    rf"\b(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})(?:[:.](?P<m>\d\d))?\s*(?P<half>[ap])\.?\s?m\b\.?"
+)
+_AMPM_RANGE = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?(?=\s*(?:-|–|—|to|until|till|and)\s*\d{1,2}(?:[:.]\d\d)?\s*([ap])\.?\s?m\b)")
+_OCLOCK = re.compile(
+    rf"\b(?P<past>half past|quarter past|quarter to )?\s*(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})\s*"
+    r"(?:o'?\s?clock|o’clock)(?P<part> in the morning| in the afternoon| in the evening| at night)?"
+)
+_PAST = re.compile(
+    rf"\b(?P<past>half past|quarter past|a quarter past|quarter to|a quarter to) (?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})\b"
+    r"(?P<part> in the morning| in the afternoon| in the evening| at night)?"
+)
+_HOUR_H = re.compile(r"\b(?P<h>[01]?\d|2[0-4])\s?h(?P<m>[0-5]\d)?\b(?!\w)")
+_MILITARY = re.compile(r"\b([01]\d|2[0-3])([0-5]\d)(?=\s*(?:-|–|—|to|until|till|and|h\b|hrs\b|hours\b)\s*(?:[01]\d|2[0-3])[0-5]\d\b)")
+_MILITARY_END = re.compile(r"(?<=\d\d:\d\d)(\s*(?:-|–|—|to|until|till|and)\s*)([01]\d|2[0-4])([0-5]\d)\b")
+_BARE_RANGE = re.compile(
+    r"\b(?P<lead>from|between)\s+(?P<a>\d{1,2})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?P<b>\d{1,2})\b"
+    r"(?!\s*(?:minutes?|mins?|hours?|people|persons|metres|m\b|:|\.\d|o'|[ap]\.?m))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
+)
+_BARE_AFTER = re.compile(
+    r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|-|–) (?P<a>\d{1,2}|"
+    + "|".join(name for name in _NUMBERS if len(name) > 2)  # noqa: PLR2004  # not `a`, `an`
+    + r")\b(?=\s*(?:$|[.,;!)]|on\b|every\b|in the (?:morning|afternoon|evening)|at night))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
+)
+_NOON = re.compile(r"\b(?P<lead>until|till|before|after|by|since|from|to|and|between|-|–)\s*(?P<what>noon|midday|midnight|lunch ?time|dusk|dawn)\b")
+_NOON_FIRST = re.compile(r"\b(?P<what>noon|midnight)(?=\s*(?:-|–|to|until|till|and)\s)")
+_PERIOD = r"(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|夜间|晚|早)?"
+_CLOCK_ZH = re.compile(
+    rf"{_PERIOD}(?P<next>次日|第二天)?(?P<h>\d{{1,2}}|[零〇一二两三四五六七八九十]{{1,3}})(?:点钟?|时(?!间|候))(?:(?P<half>半)|(?P<q>[一三])刻|(?P<m>[0-5]?\d|[零一二三四五十]{{1,3}})分?)?"
+)
+_CLOCK_ZH_PLAIN = re.compile(rf"{_PERIOD}(?=(?P<h>\d{{1,2}})[:：](?P<m>\d\d))(?:\d{{1,2}}[:：]\d\d)")
+_LATE = ("下午", "傍晚", "晚上", "夜里", "夜间", "晚", " in the afternoon", " in the evening", " at night")
+
+
+def _clocks(scratch: _Scratch) -> None:
+    """Write every time of day as HH:MM."""
+    scratch.rest = scratch.rest.replace("\uff1a", ":")
+    scratch.put(_AMPM_RANGE, lambda found: _twelve(number(found[1]), int(found[2] or 0), found[3]))
+    scratch.put(_AMPM, lambda found: _twelve(number(found["h"]), int(found["m"] or 0), found["half"]))
+    for pattern in (_PAST, _OCLOCK):
+        scratch.put(pattern, _worded)
+    scratch.put(_MILITARY, lambda found: f"{found[1]}:{found[2]}")
+    scratch.put(_MILITARY_END, lambda found: f"{found[1]}{found[2]}:{found[3]}")
+    scratch.put(_HOUR_H, lambda found: f"{int(found['h']):02d}:{found['m'] or '00'}")
+    scratch.put(_BARE_RANGE, _bare_range)
+    scratch.put(_BARE_AFTER, _bare)
+    noon = {"noon": "12:00", "midday": "12:00", "midnight": "24:00", "dusk": "20:00", "dawn": "06:00"}
+    scratch.put(_NOON, lambda found: f"{found['lead']} {noon.get(found['what'], '12:00')}")
+    scratch.put(_NOON_FIRST, lambda found: "00:00" if found["what"] == "midnight" else "12:00")
+    late = False
+
+    def worded(found: re.Match[str]) -> str:
+        nonlocal late
+        hour, part = number(found["h"]), found["part"] or ""
+        if part:
+            late = part in _LATE
+        rest = _minutes_zh(found) if "half" in found.re.groupindex else int(found["m"])
+        ends = scratch.rest[: found.start()].rstrip().endswith(("到", "至", "-", "–", "~", "—"))
+        shift = part in _LATE or (part == "中午" and hour < 3) or (not part and late and ends)  # noqa: PLR2004  # 中午一点
+        if shift and hour < 12:  # noqa: PLR2004  # of a clock
+            hour += 12
+        return f"{hour:02d}:{rest:02d}"
+
+    scratch.put(_CLOCK_ZH, worded)
+    scratch.put(_CLOCK_ZH_PLAIN, worded)
+
+
+def _minutes_zh(found: re.Match[str]) -> int:
+    if found["half"]:
+        return 30
+    if found["q"]:
+        return 15 * number(found["q"])
+    return number(found["m"]) if found["m"] else 0
+
+
+def _twelve(hour: int, minute: int, half: str) -> str:
+    return f"{hour % 12 + (12 if half == 'p' else 0):02d}:{minute:02d}"
+
+
+def _worded(found: re.Match[str]) -> str:
+    hour, past = number(found["h"]), (found["past"] or "").strip()
+    if found["part"] in _LATE and hour < 12:  # noqa: PLR2004  # of a clock
+        hour += 12
+    shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(past, 0)
+    return clock((hour * 60 + shift) % DAY)
+
+
+def _bare_range(found: re.Match[str]) -> str:
+    first, last = int(found["a"]), int(found["b"])
+    late = (found["part"] or "").lstrip() in [part.lstrip() for part in _LATE]
+    if late:
+        last += 12 if last < 12 else 0  # noqa: PLR2004  # of a clock
+        first += 12 if first < 12 and first + 12 <= last else 0  # noqa: PLR2004
+    if first > 24 or last > 24:  # noqa: PLR2004  # no hours
+        return found[0]
+    return f"{found['lead']} {first:02d}:00{found['join']}{last:02d}:00"
+
+
+def _bare(found: re.Match[str]) -> str:
+    hour = number(found["a"])
+    if hour > 24:  # noqa: PLR2004  # no hour
+        return found[0]
+    if (found["part"] or "").lstrip() in [part.lstrip() for part in _LATE] and hour < 12:  # noqa: PLR2004
+        hour += 12
+    return f"{found['lead']} {hour:02d}:00"
+
+
+_T = r"(\d{1,2}:\d\d)"
+_OUTSIDE = re.compile(r"\b(?:outside(?: of)?|beyond)\s+(?:the (?:hours|time)s? (?:of|from|between)?\s*)?$|(?:除了?|非)\s*$")
+_BETWEEN = re.compile(rf"{_T}\s*(?:-|–|—|~|to|until|till|and|through|到|至)\s*(?:the )?(?:next|次日|第二天|凌晨|following)?\s*(?:day|morning)?\s*(?:at )?{_T}")
+_BEFORE = re.compile(rf"(?:\b(?:until|till|before|by|up to|no later than|not after|earlier than)\s+{_T})|(?:(?:到|至){_T})|(?:{_T}\s*(?:以前|之前|前))")
+_AFTER = re.compile(rf"(?:\b(?:after|from|since|as of|past|starting at|later than|not before)\s+{_T}(?: on| onwards?)?)|(?:{_T}\s*(?:以后|之后|后|起|开始))|(?:(?:从|自){_T})")
+_AT = re.compile(rf"\b(?:at|around|about)\s+{_T}|{_T}")
+_AROUND_MIN = 30
+_GOES = re.compile(r"\b(?:those|these|the|working|opening|business|office|school|normal)\s+hours\b")
+
+
+def _spans(scratch: _Scratch) -> None:
+    for found in scratch.take(_BETWEEN):
+        scratch.outside |= bool(_OUTSIDE.search(scratch.rest[: found.start()].rstrip() + " "))
+        scratch.spans.append((minutes(found[1]), minutes(found[2])))
+    single: list[Span] = []
+    for found in scratch.take(_BEFORE):
+        end = minutes(next(text for text in found.groups() if text))
+        single.append((DAWN if end > DAWN else NOON, end))
+    for found in scratch.take(_AFTER):
+        start = minutes(next(text for text in found.groups() if text))
+        single.append((start, DAWN - 1 if start >= DAWN else NOON))
+    scratch.open_ended = bool(single) and not scratch.spans
+    scratch.spans += [(max(single)[0], min(single)[1])] if _both(single) else single
+    for found in scratch.take(_AT):
+        at = minutes(next(text for text in found.groups() if text))
+        if not scratch.spans:
+            scratch.spans.append(((at - _AROUND_MIN) % DAY, (at + _AROUND_MIN) % DAY))
+
+
+def _both(single: list[Span]) -> bool:
+    """`after 8:00 and before 10:00` is one span."""
+    return len(single) == 2 and single[0][0] == DAWN and single[1][1] == DAWN - 1 and single[1][0] < single[0][1]  # noqa: PLR2004
+
+
+# fmt: off
+_PARTS: tuple[tuple[re.Pattern[str], Span], ...] = tuple((re.compile(pattern), span) for pattern, span in (
+    (r"\bearly (?:in the )?mornings?\b|清晨|清早|一早",                                             (4 * 60, 9 * 60)),
+    (r"\bmid-?mornings?\b",                                                                     (9 * 60, 12 * 60)),
+    (r"\b(?:in the )?(?:late )?mornings?\b|上午|早上|早晨|早间",                                    (5 * 60, 12 * 60 - 1)),
+    (r"\blunch ?(?:time|break|hour)?s?\b|\b(?:around |at )?(?:midday|noon)\b|中午|午间|午休",        (11 * 60, 14 * 60)),
+    (r"\bafternoons?\b|下午|午后",                                                                (12 * 60, 18 * 60 - 1)),
+    (r"\bevenings?\b|傍晚",                                                                      (17 * 60, 23 * 60 - 1)),
+    (r"\bovernight\b|\bnight[- ]?times?\b|\b(?:at|by|every|each|in the|during the|all|the)? ?nights?\b|夜间|夜里|夜晚|深夜|晚上|晚间|半夜", (21 * 60, 6 * 60 - 1)),
+    (r"凌晨",                                                                                    (0, 5 * 60)),
+))
+# fmt: on
+_ALWAYS = re.compile(
+    r"\bday and night\b|\bnight and day\b|\bby day and (?:by )?night\b|\baround the clock\b|\bround the clock\b|\b24 ?/ ?7\b|\b24 hours(?: a day)?\b"
+    r"|\bat (?:any|all) (?:time|hour)s?(?: of (?:the )?day)?(?: or night)?\b|\bat all times\b|\balways\b|\bany ?time\b|\bwhenever\b|任何时候|随时|全天|24小时|昼夜|日夜|白天黑夜|无论何时|任何时间|始终|一直"
+)
+_LIGHT = re.compile(r"\bsunrise to sunset\b|\bsunrise (?:and|until|till) sunset\b|\b(?:by day(?:light)?|daylight(?: hours)?|day ?time|during the day|in daylight|while it is light)\b|日出到日落|白天|白昼|天亮")
+_DARK = re.compile(r"\bsunset to sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b|\bin the dark\b|\bonce it is dark\b|\bwhen it(?:'s| is) dark\b|\bdarkness\b|\bfrom dusk\b|天黑以?后|日落以?后|天黑之后|入夜")
+_AFTER_HOURS = re.compile(r"\b(?:outside|after)(?: of)? (?:the |our |normal )?(?:working|opening|business|office|school|visiting|closing)? ?(?:hours|time)\b|\bafter closing\b|下班以?后|放学以?后|关门以?后|非工作时间|非营业时间")
+_BREAKS = re.compile(r"\b(?:during|in|at) (?:the )?(?:breaks?|recess)\b|课间|休息时间")
+
+
+def _parts(scratch: _Scratch) -> None:
+    for _ in scratch.take(_ALWAYS):
+        pass
+    for _ in scratch.take(_LIGHT):
+        scratch.dark = False
+    for _ in scratch.take(_DARK):
+        scratch.dark = True
+    for _ in scratch.take(_AFTER_HOURS):
+        scratch.parts += [] if scratch.spans else [(18 * 60, 7 * 60)]
+    for pattern, span in _PARTS:
+        for _ in scratch.take(pattern):
+            scratch.parts.append(span)
+
+
+def _unread(scratch: _Scratch) -> None:
+    scratch.unread += [found[0].strip() for found in scratch.take(_SEASONS)]

@@ -1,0 +1,236 @@
+"""Words of standing notes and what they name: objects, roles, places, sides. The table is config/words.toml.
+
+English is compared by stems of words, longest phrases first; Chinese, which is written without spaces, by the longest word
+of the table at each character. Nothing is guessed here: a word that the table lacks names nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from pipeline.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+Kind: TypeAlias = Literal["class", "group", "role", "place", "side", "anywhere", "vehicle", "suspicious"]
+_LONGEST = 5  # words of the longest phrase
+_LONGEST_CHINESE = 8  # characters
+_TOKEN = re.compile(r"[a-z]+(?:['\u2019]s?(?![a-z]))?|\d+|[\u3400-\u9fff]", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_IRREGULAR = {
+    "children": "child", "men": "man", "women": "woman", "mice": "mouse", "geese": "goose", "wolves": "wolf",
+    "calves": "calf", "oxen": "ox", "buses": "bus", "gases": "gas", "policemen": "policeman", "fishermen": "fisherman",
+    "workmen": "workman", "craftsmen": "craftsman", "watchmen": "watchman", "postmen": "postman", "foxes": "fox",
+    "taxis": "taxi", "skis": "ski", "feet": "foot", "stairs": "stairs",
+}  # fmt: skip
+STOP = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "those", "it", "its", "they", "them", "their", "he", "his", "she"),
+        *("her", "we", "our", "us", "you", "your", "i", "my", "me", "who", "which", "what", "there", "here", "then"),
+        *("and", "or", "but", "if", "as", "so", "than", "also", "too", "just", "only", "even", "ever", "very", "some"),
+        *("of", "at", "in", "on", "to", "by", "for", "with", "from", "into", "near", "up", "down", "out", "over", "off"),
+        *("under", "until", "till", "about", "around", "along", "across", "through", "behind", "between", "next", "past"),
+        *("is", "are", "be", "been", "was", "were", "do", "does", "did", "has", "have", "had", "may", "can", "must"),
+        *("should", "shall", "will", "would", "could", "might", "not", "no", "any", "all", "every", "each", "when"),
+        *("while", "after", "before", "during", "once", "time", "day", "night", "hour", "minute", "week", "one"),
+    )
+)
+"""Words of English that name nothing by themselves."""
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A word for many classes.
+
+    Attributes:
+        words: In the singular.
+        classes: Of `[classes]`.
+    """
+
+    words: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """People by what they do.
+
+    Attributes:
+        words: In the singular.
+        tags: What they are seen with or wear.
+        classes: What a detector may call them.
+        drives: Whether their vehicle is meant too, whatever the verb.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ("person",)
+    drives: bool = False
+
+
+class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of words with one meaning."""
+
+    words: tuple[str, ...]
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file as it is written."""
+
+    classes: dict[str, tuple[str, ...]]
+    groups: dict[str, Group]
+    roles: dict[str, Role]
+    places: dict[str, tuple[str, ...]]
+    near: dict[str, tuple[str, ...]]
+    sides: dict[str, tuple[str, ...]]
+    anywhere: Words
+    vehicles: Words
+    suspicious: Words
+
+
+class Name(NamedTuple):
+    """What a word names."""
+
+    kind: Kind
+    name: str
+
+
+class Unit(NamedTuple):
+    """A word or phrase of a text, and all that it may name; nothing, where the table lacks it."""
+
+    text: str  # as written
+    stem: str  # in the singular, small letters
+    start: int  # characters
+    end: int
+    names: tuple[Name, ...]
+
+    def has(self, kind: Kind) -> tuple[str, ...]:
+        """Return the names of one kind."""
+        return tuple(name.name for name in self.names if name.kind == kind)
+
+
+class Lexicon:
+    """The table, ready to read texts with."""
+
+    def __init__(self, table: Table) -> None:
+        """Index a table."""
+        self.table = table
+        self._names: dict[str, list[Name]] = {}
+        for name, kind, words in _rows(table):
+            for word in words:
+                self._names.setdefault(_key(word), []).append(Name(kind, name))
+        self._near = [frozenset(row) for row in table.near.values()]
+
+    def scan(self, text: str) -> list[Unit]:
+        """Cut a text into the longest phrases that the table knows, and into single words elsewhere."""
+        return list(_units(text, self._names))
+
+    def classes(self, kind: Kind, name: str) -> frozenset[str]:
+        """The classes that a class, group or role stands for; empty for other kinds."""
+        if kind == "class":
+            return frozenset((name,))
+        if kind == "group":
+            return frozenset(self.table.groups[name].classes)
+        return frozenset(self.table.roles[name].classes) if kind == "role" else frozenset()
+
+    def near(self, one: str, other: str) -> bool:
+        """Whether two kinds of place are not always told apart."""
+        return any(one in row and other in row for row in self._near)
+
+    @functools.cached_property
+    def vehicles(self) -> frozenset[str]:
+        """Every class that drives."""
+        return frozenset(self.table.groups["vehicle"].classes)
+
+    @functools.cached_property
+    def animals(self) -> frozenset[str]:
+        """Every class that is an animal."""
+        return frozenset(self.table.groups["animal"].classes)
+
+
+def load(path: Path) -> Lexicon:
+    """Read a table of words.
+
+    Raises:
+        ConfigError: It cannot be read, has an unknown key, or a group of unknown classes.
+    """
+    try:
+        table = msgspec.toml.decode(path.read_bytes(), type=Table)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigError(f"{path}: no table of words: {error}") from error
+    for name, group in table.groups.items():
+        for wanted in group.classes:
+            if wanted not in table.classes:
+                raise ConfigError(f"{path}: groups.{name}.classes: `{wanted}` is not among `[classes]`: add it there")
+    for letter, row in table.near.items():
+        for wanted in row:
+            if wanted not in table.places:
+                raise ConfigError(f"{path}: near.{letter}: `{wanted}` is not among `[places]`: add it there")
+    return Lexicon(table)
+
+
+def stem(word: str) -> str:
+    """An English word in small letters and in the singular; other words as they are."""
+    small = _POSSESSIVE.sub("", word.casefold())
+    if small in _IRREGULAR:
+        return _IRREGULAR[small]
+    if len(small) < 4 or not small.endswith("s") or small.endswith(("ss", "us", "is")):  # noqa: PLR2004  # bus, gas
+        return small
+    if small.endswith("ies"):
+        return small[:-3] + "y"
+    return small[:-2] if small.endswith(("sses", "xes", "ches", "shes", "zes")) else small[:-1]
+
+
+def chinese(text: str) -> bool:
+    """Whether there is a Chinese character in a text."""
+    return bool(_CHINESE.search(text))
+
+
+def _rows(table: Table) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
+    for name, words in table.classes.items():
+        yield name, "class", (name, *words)
+    for name, group in table.groups.items():
+        yield name, "group", group.words
+    for name, role in table.roles.items():
+        yield name, "role", role.words
+    for name, words in table.places.items():
+        yield name, "place", (name, *words)
+    for name, words in table.sides.items():
+        yield name, "side", words
+    yield "anywhere", "anywhere", table.anywhere.words
+    yield "vehicle", "vehicle", table.vehicles.words
+    yield "suspicious", "suspicious", table.suspicious.words
+
+
+def _key(phrase: str) -> str:
+    """A phrase as it is looked up: only its last word is turned into the singular, as `cars park` is no car park."""
+    tokens = _TOKEN.findall(phrase)
+    return " ".join([*(_inner(token) for token in tokens[:-1]), *(stem(token) for token in tokens[-1:])])
+
+
+def _inner(token: str) -> str:
+    return stem(token) if _POSSESSIVE.search(token) else token.casefold()
+
+
+def _units(text: str, names: dict[str, list[Name]]) -> Iterator[Unit]:
+    tokens = list(_TOKEN.finditer(text))
+    stems, inner = [stem(token[0]) for token in tokens], [_inner(token[0]) for token in tokens]
+    at = 0
+    while at < len(tokens):
+        keys = ((n, " ".join([*inner[at : at + n - 1], stems[at + n - 1]])) for n in _lengths(stems, at))
+        length, key = next(((n, key) for n, key in keys if key in names), (1, stems[at]))
+        start = tokens[at].start()
+        last = tokens[at + length - 1]
+        end = last.start() + len(_POSSESSIVE.sub("", last[0]))
+        yield Unit(text[start:end], key, start, end, tuple(dict.fromkeys(names.get(key, ()))))
+        at += length
+
+
+def _lengths(stems: list[str], at: int) -> Iterable[int]:
+    longest = _LONGEST_CHINESE if chinese(stems[at]) else _LONGEST
+    return range(min(longest, len(stems) - at), 0, -1)
