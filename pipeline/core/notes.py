@@ -237,6 +237,7 @@ _SENTENCES = re.compile(r"[;；。!！?？]\s*|\.(?=\s|$)\s*|\s*[,，]?\s+(?:but
 _COMMAND = re.compile(r"[,，]\s*(?:and\s+)?(?=(?:report|call|tell|notify|alert|ignore|warn|ring|let me know|do not|don't|never mind|please|报告|通知|报警|告诉|忽略|不用|无需|马上|立即|请))", re.IGNORECASE)
 _EXCEPT = re.compile(r"[,，]?\s*\b(?:except(?: for| when| if| that)?|unless|apart from|other than|save for|with the exception of|excluding)\b|(?:除非)", re.IGNORECASE)
 _EXCEPT_ZH = re.compile(r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?")
+_EXCEPT_ZH_END = re.compile(r"[，,](?P<what>[^，。；,;]+?)(?:除外|例外)")
 _ONLY = re.compile(r"^\s*only\s+(?!on\b|at\b|from\b|between\b|until\b|in\b)|^(?:只有|仅限?)", re.IGNORECASE)
 _DANGLING = re.compile(r"^(?:that|this|it|they|these|those|there)\b", re.IGNORECASE)
 
@@ -249,7 +250,7 @@ def _clauses(line: str) -> Iterator[_Clause]:
 
 
 def _excepted(part: str) -> Iterator[_Clause]:
-    if found := _EXCEPT_ZH.search(part):
+    if found := _EXCEPT_ZH.search(part) or _EXCEPT_ZH_END.search(part):
         yield _Clause(part[: found.start()] + part[found.end() :])
         yield _Clause(found["what"], exception=True)
         return
@@ -266,9 +267,18 @@ def _excepted(part: str) -> Iterator[_Clause]:
     yield _Clause(part, forbids_rest=bool(_ONLY.search(part)))
 
 
+_ADDRESSEE = re.compile(
+    r"\b(?:call|phone|ring|tell|inform|notify|alert|warn|page|wake)\s+(?:the |my |our |a )?[a-z' ]{2,40}?\s+(?=if|when|whenever|about|as soon as|that|once)"
+    r"|(?:call|phone|ring|tell|inform|notify|alert|warn|page|wake) (?:the |my |our )?[a-z' ]{2,30}(?=\s*(?:[.,;!]|$))"
+    r"|(?:通知|告诉|联系|报告给?|打电话给)[\u3400-\u9fff]{0,6}?(?=[，。；,;]|$)",
+    re.IGNORECASE,
+)
+"""Whom to tell is not whom the note is about."""
+
+
 def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     read = times.read(clause.text)
-    units = lexicon.scan(read.rest)
+    units = lexicon.scan(_ADDRESSEE.sub(lambda found: " " * len(found[0]), read.rest))
     said, both = _effect(read.rest)
     who, more = _people(units, read.rest, lexicon)
     yield _Draft(said, who, more, places(read.rest, units), read.when, read.unread, clause.exception, both)
@@ -371,14 +381,14 @@ def _inherited(readings: list[Reading]) -> Iterator[Reading]:
 
 # --- in order or not -----------------------------------------------------------------------------------------------
 
-_NO = r"(?:no need to|need not|needn't|do(?:es)? not (?:need|have) to (?:be )?|don't (?:need|have) to|doesn't (?:need|have) to|do not|don't|no reason to|without|not necessary to|never|not to be|not be|must not|mustn't|should not|shouldn't|not worth|nobody (?:has|needs) to|no one (?:has|needs) to|rather not|please don't|no point in)"
+_NO = r"(?:no need to|need not|needn't|do(?:es)? not (?:need|have) to (?:be )?|don't (?:need|have) to|doesn't (?:need|have) to|do not|don't|no reason (?:to|for)(?: an?)?|without|not necessary to|never|not to be|not be|must not|mustn't|should not|shouldn't|not worth|nobody (?:has|needs) to|no one (?:has|needs) to|rather not|please don't|no point in)"
 _TELLING = r"(?:report(?:ed|ing|s)?|call(?:ed|ing)?(?: me| us)?|tell(?:ing)?(?: me| us)?|notif(?:y|ied|ying)|alert(?:ed|ing)?(?! to)|alarm(?:ed|ing|s)?|warn(?:ed|ing)?|bother(?:ed|ing)?|worr(?:y|ied|ying)|disturb(?:ed|ing)?|wake|waking|ring(?:ing)?|trigger(?:ed|ing)?|raise|raising|flag(?:ged|ging)?|mind|care|message|messag(?:e|ing)|concern(?:ed)?|mention(?:ed|ing)?|be reported|be alarmed|log(?:ged|ging)?|send(?:ing)?|pay attention|count(?:ed)? as)"
 # fmt: off
 _SAYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple((effect, re.compile(pattern, re.IGNORECASE)) for effect, pattern in (
     ("allowed", rf"\b{_NO}\s*(?:to\s+)?(?:be\s+)?{_TELLING}\b(?:\s+(?:an? |the |any )?(?:alarms?|alerts?|reports?|about))?"),
-    ("allowed", r"\bnever mind\b|\bno (?:alarms?|reports?|alerts?|notifications?|problem|harm|issue|objections?|restrictions?|worry|worries|cause for|threat|danger|big deal|concern|need)\b(?: (?:is |are )?(?:needed|necessary|required))?|\bnothing (?:to (?:report|worry|see|do)|unusual|wrong|special|suspicious|out of the ordinary)\b|\b(?:is|are|it's|that's|means?|was) nothing\b|\bnot (?:a|an) (?:problem|issue|intruder|threat|concern|alarm|incident|intrusion)\b|\bnot (?:unusual|suspicious|forbidden|prohibited|unexpected|uncommon|dangerous|a problem|alarming|banned|worrying|unwelcome)\b|\b(?:nobody|no one) minds\b|\bneed(?:s)? no (?:alarm|report|attention|alert)\b|\bno (?:longer )?(?:forbidden|prohibited)\b|\bfalse (?:alarms?|triggers?|positives?)\b|\bharmless\b"),
+    ("allowed", r"\bnever mind\b|\bno (?:alarms?|reports?|alerts?|notifications?|problem|harm|issue|objections?|restrictions?|worry|worries|cause for|threat|danger|big deal|concern|need)\b(?: (?:is |are )?(?:needed|necessary|required))?|\bnothing (?:to (?:report|worry|see|do)|unusual|wrong|special|suspicious|out of the ordinary)\b|\b(?:is|are|it's|that's|means?|was) nothing\b|\bnot (?:a|an) (?:problem|issue|intruder|threat|concern|alarm|incident|intrusion)\b|\bnot (?:unusual|suspicious|forbidden|prohibited|unexpected|uncommon|dangerous|a problem|alarming|banned|worrying|unwelcome)\b|\b(?:nobody|no one) minds\b|\bneed(?:s)? no (?:alarm|report|attention|alert)\b|\bno (?:longer )?(?:forbidden|prohibited)\b|\bfalse (?:alarms?|triggers?|positives?)\b|\bharmless\b|\b(?:do(?:es)? not|don't|doesn't|no longer) (?:matter|count|interest|concern|need (?:any )?attention)\b|\b(?:irrelevant|insignificant|unimportant)\b|\bof no (?:interest|importance|concern|consequence)\b|\bnot (?:interested|interesting|important|relevant)\b"),
     ("allowed", r"不用(?:管|报告|上报|通知|理会|理|报警|担心|在意|处理|告诉|叫)?|无需(?:报告|上报|通知|报警|理会|处理|关注)?|不必(?:报告|上报|通知|报警|理会|在意|管)?|不需要(?:报告|上报|通知|报警|理会)?|没事|没关系|没问题|别(?:报警|报告|管|通知)|不要(?:报警|报告|通知|理会|管)|不算(?:异常|问题|违规|入侵)|不是(?:问题|异常|入侵)|误报|属于?正常|无妨|不属于异常|可以?忽略|不予理会"),
-    ("forbidden", r"\b(?:nobody|no one|no-one|none|not anyone)\b(?:[^,.;]{0,60}?\b(?:allowed|permitted|may|can|should|must|welcome|has any business|is to)\b)?|\b(?:is|are|be|was|it's|that's)?\s*(?:strictly |absolutely |not )?(?:forbidden|prohibited|banned|barred|off[- ]limits|out of bounds|illegal|unacceptable|undesirable|unwanted|no[- ]go)\b"),
+    ("forbidden", r"\b(?:nobody|no one|no-one|none|not anyone|nothing (?=may|must|should|can|is allowed|shall))\b(?:[^,.;]{0,60}?\b(?:allowed|permitted|may|can|should|must|welcome|has any business|is to)\b)?|\b(?:is|are|be|was|it's|that's)?\s*(?:strictly |absolutely |not )?(?:forbidden|prohibited|banned|barred|off[- ]limits|out of bounds|illegal|unacceptable|undesirable|unwanted|no[- ]go)\b"),
     ("forbidden", r"\b(?:must|may|can|should|shall|could|will|is|are|do|does|has|have|be|ought)\s*(?:never|not|n't|no)\b(?:\s+(?:ever|be|to))*(?:\s+(?:allowed|permitted|welcome|wanted|supposed|meant|acceptable|okay|ok|fine|tolerated|authori[sz]ed|belong|be here|normal|usual|expected|entitled|enter|any business))?|\b(?:mustn't|can't|cannot|shouldn't|mayn't|isn't|aren't|don't|doesn't|won't|mustn’t|can’t|shouldn’t|don’t)\b(?:\s+(?:be\s+)?(?:allowed|permitted|welcome|wanted|supposed|belong))?|\bnot (?:allowed|permitted|welcome|wanted|supposed|tolerated|acceptable|okay|ok|authori[sz]ed|for|meant to)\b|\bnever\b"),
     ("forbidden", r"\b(?:keep|stay|kept|keeps|stays|remain)s?\b[^,.;]{0,40}?\b(?:away|out|off|clear|empty|closed|locked|shut|free of)\b|\b(?:must|should|has to|have to|is to|are to)\s+(?:be|stay|remain|lie|stand)\s+(?:\w+ )?(?:empty|deserted|closed|locked|shut|clear|free|vacant|unoccupied)\b|\b(?:is|are|stays?|remains?) (?:\w+ )?(?:closed|locked|shut)(?: to| for)?\b|\bno (?:entry|access|admittance|trespassing|parking|stopping|loitering|entering|standing|waiting|swimming|fishing|smoking|driving|cycling|riding|playing|climbing)\b|^\s*no (?!need|alarm|problem|harm|worr)\w+|\b(?:trespass\w*|intruders?|unauthori[sz]ed|has no business|have no business|without (?:permission|authori[sz]ation))\b|\brefrain\b|\bhands off\b"),
     ("forbidden", r"不允许|不准|不许|不得|不能|不可以?|禁止|严禁|不应该?|不该|请?勿|谢绝|禁入|禁停|非请莫入|不让|不要(?!紧)|没有?人(?:应该?|可以)?|不应有|不会有人|无人|远离|违规|不欢迎|闲人免进|止步|关闭|封闭"),
@@ -543,7 +553,9 @@ def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:
         return False
     if unit.has("side"):
         return True
-    if not unit.text.isascii() or unit.stem in STOP:
+    if not unit.text.isascii():
+        return not unit.names and unit.text not in _FUNCTION_ZH
+    if unit.stem in STOP:
         return False
     if unit.names:
         return _modifies(units, at, text)
@@ -551,6 +563,7 @@ def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:
     return _nominal(unit.stem) or (articled and unit.stem.endswith("ing"))
 
 
+_FUNCTION_ZH = frozenset("在到进去往从的了和与或及有是会不没要可能让把被对向于就也都还再又很请将着过里内外上下旁边前后处经常每各这那其入出停放靠近登爬")
 _VERBAL = re.compile(r"(?:ing|ed|ly)$")
 _VERBS = frozenset(
     "stand sleep walk work stop wait park enter leave drop pick gather fill use play train make keep get go come see run "

@@ -82,7 +82,7 @@ class _Phrase(NamedTuple):
     text: str
     places: tuple[frozenset[str], ...]  # a set a word: all that it may name
     sides: frozenset[str]
-    others: frozenset[str]  # words that name nothing
+    others: tuple[str, ...]  # words that name nothing
 
 
 class _Seen(NamedTuple):
@@ -146,7 +146,7 @@ class Listener:
             if people >= 0.3:  # noqa: PLR2004  # below, it is about somebody else
                 about.append(reading)
             odds = _BIAS + _PLACE * place + _PEOPLE * people + (_TAGS if evident else 0.0)
-            odds += _NOW if times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open" else 0.0
+            odds += _NOW if place > _NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open" else 0.0
             if people and odds > best or not best:
                 best, named = odds, exact or evident
         return Match(round(_logistic(best), 3) if about else 0.0, tuple(about), named, step)
@@ -172,7 +172,7 @@ class Listener:
     def _people(self, reading: Reading, seen: _Seen, *, drives: bool) -> tuple[float, bool]:
         """How well what was seen fits whom a half names, 0..1, and whether it names the class itself."""
         if not reading.who:
-            return _anybody(seen, self._lexicon), False
+            return _anybody(seen, self._lexicon, drives=drives), False
         several = len(reading.who) > 1 and set(reading.who) <= self._lexicon.vehicles
         if several and seen.classes & self._lexicon.vehicles - set(reading.who):
             return 0.6, False  # cars and lorries: whatever drives
@@ -282,8 +282,22 @@ def _hidden_sides(units: list[Unit]) -> frozenset[str]:
     return frozenset(side for side, place in found.items() if place in named)
 
 
-def _others(units: list[Unit]) -> frozenset[str]:
-    return frozenset(unit.stem for unit in units if not unit.names and unit.stem not in STOP)
+def _others(units: list[Unit]) -> tuple[str, ...]:
+    """Words that name nothing; Chinese characters that stand together are one word."""
+    found: list[str] = []
+    end = -1
+    for unit in units:
+        if not unit.names and unit.stem not in STOP:
+            joins = bool(found) and unit.start == end and not unit.text.isascii()
+            found[-1:] = [found[-1] + unit.stem] if joins else [*found[-1:], unit.stem]
+            end = unit.end
+    return tuple(found)
+
+
+def _same_word(word: str, phrase: _Phrase) -> float:
+    if word in phrase.others:
+        return 1.0
+    return 0.0 if word.isascii() else sum(letter in phrase.text for letter in word) / len(word)
 
 
 def _alike(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> float:
@@ -291,7 +305,7 @@ def _alike(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> float:
     if zone.text and zone.text.casefold() == phrase.text.casefold():
         return 1.0
     parts = [_one_place(names, phrase, lexicon) for names in zone.places]
-    parts += [1.0 if word in phrase.others else 0.0 for word in zone.others]
+    parts += [_same_word(word, phrase) for word in zone.others]
     if not parts:
         return 0.0
     weights = [_VAGUE if names & _HEADS else 1.0 for names in zone.places] + [1.0] * len(zone.others)
@@ -341,9 +355,11 @@ def _tagged(wanted: Sequence[str], seen: _Seen) -> bool:
     return any(word in seen.tags or word.rstrip("s") in seen.tags for word in wanted)
 
 
-def _anybody(seen: _Seen, lexicon: Lexicon) -> float:
+def _anybody(seen: _Seen, lexicon: Lexicon, *, drives: bool) -> float:
     """A note that names nobody is about people, and less so about what they drive."""
     if seen.classes & {"person", "child"}:
+        return 0.6 if drives else 0.85
+    if drives and seen.classes & lexicon.vehicles:
         return 0.85
     return 0.45 if seen.classes & lexicon.vehicles else 0.1
 

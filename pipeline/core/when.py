@@ -355,6 +355,9 @@ _PAST = re.compile(
     rf"\b(?P<past>half past|quarter past|a quarter past|quarter to|a quarter to) (?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})\b"
     r"(?P<part> in the morning| in the afternoon| in the evening| at night)?"
 )
+_WORD_PART = re.compile(
+    rf"\b(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})(?P<part> in the morning| in the afternoon| in the evening| at night)\b"
+)
 _HOUR_H = re.compile(r"\b(?P<h>[01]?\d|2[0-4])\s?h(?P<m>[0-5]\d)?\b(?!\w)")
 _MILITARY = re.compile(r"\b([01]\d|2[0-3])([0-5]\d)(?=\s*(?:-|–|—|to|until|till|and|h\b|hrs\b|hours\b)\s*(?:[01]\d|2[0-3])[0-5]\d\b)")
 _MILITARY_END = re.compile(r"(?<=\d\d:\d\d)(\s*(?:-|–|—|to|until|till|and)\s*)([01]\d|2[0-4])([0-5]\d)\b")
@@ -382,7 +385,7 @@ def _clocks(scratch: _Scratch) -> None:
     scratch.rest = scratch.rest.replace("\uff1a", ":")
     scratch.put(_AMPM_RANGE, lambda found: _twelve(number(found[1]), int(found[2] or 0), found[3]))
     scratch.put(_AMPM, lambda found: _twelve(number(found["h"]), int(found["m"] or 0), found["half"]))
-    for pattern in (_PAST, _OCLOCK):
+    for pattern in (_PAST, _OCLOCK, _WORD_PART):
         scratch.put(pattern, _worded)
     scratch.put(_MILITARY, lambda found: f"{found[1]}:{found[2]}")
     scratch.put(_MILITARY_END, lambda found: f"{found[1]}{found[2]}:{found[3]}")
@@ -423,7 +426,7 @@ def _twelve(hour: int, minute: int, half: str) -> str:
 
 
 def _worded(found: re.Match[str]) -> str:
-    hour, past = number(found["h"]), (found["past"] or "").strip()
+    hour, past = number(found["h"]), (found.groupdict().get("past") or "").strip()
     if found["part"] in _LATE and hour < 12:  # noqa: PLR2004  # of a clock
         hour += 12
     shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(past, 0)
