@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store, Wish
     from pipeline.core.baseline import Subject
+    from pipeline.core.notebook import Notebook
+    from pipeline.core.notes import Polarity
+    from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import Settings
+    from pipeline.core.speaking import Similarity
+    from pipeline.core.words import Lexicon
     from pipeline.runtime.replay import Recording, Report
 
 WHOLE, FAILED, USAGE, DAMAGED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -237,6 +242,7 @@ def completion(shell: str) -> None:
 
 
 _state_dir = click.option("--state-dir", type=_path, help="The daemon's state folder. Default: the user's.")
+_config = click.option("--config", type=_existing, help="A configuration file: its zones, and its rule table if it has one.")
 _as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 _recipe = click.option("--recipe", default="", help="How weights are stored; `pipeline models list` names the recipes.")
 _lora = click.option("--lora", type=_existing, help="An adapter (.safetensors, as PEFT saves it) to merge.")
@@ -351,7 +357,7 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
 
 @main.group("eval")
 def evaluate() -> None:
-    """How well a language model does its work, on incidents with known facts."""
+    """How well verdicts are made, and how well a language model does its work, on incidents with known facts."""
 
 
 @evaluate.command("summaries")
@@ -446,6 +452,153 @@ def _subject(chosen: Installed) -> Subject:
     manifest = folder.read(chosen.path)
     weights = manifest.weights
     return Subject(chosen.name, chosen.version, weights.sha256, manifest.recipe, weights.bytes)
+
+
+@evaluate.command("verdicts")
+@click.option("--set", "path", type=_existing, help="Incidents of your own; the format is in tests/eval/verdicts/README.md.")
+@click.option("--compile", "compile_", is_flag=True, help="Read the notes anew, instead of taking the confirmed readings.")
+@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder: words and rules alone.")
+@_config
+@_as_json
+def eval_verdicts(path: Path | None, compile_: bool, no_encoder: bool, config: Path | None, as_json: bool) -> None:
+    """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
+    from pipeline.view import verdicts
+
+    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder))
+    verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json)
+
+
+@main.group()
+def notes() -> None:
+    """Standing notes: what is in order here and what is not, in plain words.
+
+    A note is read when it is added; the reading is shown and confirmed. Notes lie in the state folder.
+    """
+
+
+@notes.command("add")
+@click.argument("text")
+@click.option("--camera", default="", help="The only camera it holds for. Default: all.")
+@click.option("--polarity", type=click.Choice(["allow", "forbid", "except", "dual"]), help="What it says, if it is read wrongly.")
+@click.option("--yes", is_flag=True, help="Confirm the reading without being asked, for scripts.")
+@_config
+@_state_dir
+@_as_json
+def notes_add(  # noqa: PLR0917  # click calls it by keyword
+    text: str, camera: str, polarity: Polarity | None, yes: bool, config: Path | None, state_dir: Path | None, as_json: bool
+) -> None:
+    """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
+    from pipeline.core import notebook
+    from pipeline.core.notes import confirmed
+    from pipeline.view import notes as view
+
+    settings = _settings(config) if config else None
+    if settings is not None and camera and camera not in settings.cameras:
+        _fail(f"no camera `{camera}` in {config}: there are {', '.join(settings.cameras) or 'none'}", USAGE)
+    lexicon, path = _lexicon(), _notes_file(state_dir)
+    book = notebook.load(path)
+    note = notebook.compiled(text, lexicon)
+    note = confirmed(note, polarity) if polarity else note
+    found = view.findings(note, book, camera, settings, lexicon)
+    changed = book.added(note, camera)
+    view.print_reading(note, found)
+    _confirm(yes)
+    _write_notes(path, changed)
+    view.print_added(changed.notes[-1], found, as_json=as_json)
+
+
+@notes.command("list")
+@_state_dir
+@_as_json
+def notes_list(state_dir: Path | None, as_json: bool) -> None:
+    """Show every note with what was read of it."""
+    from pipeline.core import notebook
+    from pipeline.view import notes as view
+
+    view.print_list(notebook.load(_notes_file(state_dir)), as_json=as_json)
+
+
+@notes.command("check")
+@click.argument("file", type=_existing)
+@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder: words and rules alone.")
+@_config
+@_state_dir
+@_as_json
+def notes_check(file: Path, no_encoder: bool, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
+    """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
+    from pipeline.core import notebook
+    from pipeline.view import cases
+    from pipeline.view import notes as view
+
+    book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
+    done = view.checked(cases.past(file), book, rules, _lexicon(), _similarity(no_encoder))
+    view.print_checked(done, book, rules, as_json=as_json)
+
+
+@notes.command("remove")
+@click.argument("identifier", metavar="ID")
+@_state_dir
+@_as_json
+def notes_remove(identifier: str, state_dir: Path | None, as_json: bool) -> None:
+    """Forget the note ID, such as n3."""
+    from pipeline.core import notebook
+    from pipeline.view import notes as view
+
+    path = _notes_file(state_dir)
+    _write_notes(path, notebook.load(path).removed(identifier))
+    view.print_removed(identifier, as_json=as_json)
+
+
+def _confirm(yes: bool) -> None:
+    """Ask whether a reading is right; without a terminal nobody could say so."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        _fail("nobody is there to confirm the reading: look at it, then say --yes", USAGE)
+    if not click.confirm("Is this what you mean?", err=True):
+        _fail("not added: put it in other words, or say --polarity", FAILED)
+
+
+def _notes_file(state_dir: Path | None) -> Path:
+    from pipeline.core import notebook
+    from pipeline.runtime import folders
+
+    return folders.state_dir(str(state_dir or "")) / notebook.FILE
+
+
+def _write_notes(path: Path, book: Notebook) -> None:
+    from models.llm.folder import write_atomically
+    from pipeline.core import notebook
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, notebook.encoded(book))
+
+
+def _rulebook(config: Path | None) -> Rulebook:
+    from pipeline.core import rulebook
+
+    own = _settings(config).describe.incidents
+    return rulebook.load(Path(own) if own else config_file("incidents.toml"))
+
+
+def _lexicon() -> Lexicon:
+    from pipeline.core import words
+
+    return words.load(config_file("words.toml"))
+
+
+def _similarity(without: bool) -> Similarity | None:
+    from models import sentences
+
+    found = None if without else sentences.open_sentences()
+    return found.similarity if found else None
+
+
+def _own_set() -> Path:
+    own = Path(__file__).parents[1] / "tests/eval/verdicts/test.jsonl"
+    if not own.exists():
+        _fail("the project's own set comes with its source code only: choose a file with --set", USAGE)
+    return own
 
 
 def _store(state_dir: Path | None) -> Store:

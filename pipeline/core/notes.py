@@ -28,7 +28,6 @@ Outcome: TypeAlias = Literal["allowed", "forbidden", "over", "outside", "silent"
 
 MOST_CHARACTERS = 500
 MOST_WORDS = 80
-_CLOSE = 0.6  # from so much on a note's place is taken for a zone
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -235,9 +234,16 @@ class _Clause(NamedTuple):
 
 _SENTENCES = re.compile(r"[;；。!！?？]\s*|\.(?=\s|$)\s*|\s*[,，]?\s+(?:but|however|whereas|otherwise|yet)\b,?|，?(?:但是|但|不过|然而|否则|其余|其他时间)，?|:\s+|\uff1a(?!\d)")
 _COMMAND = re.compile(r"[,，]\s*(?:and\s+)?(?=(?:report|call|tell|notify|alert|ignore|warn|ring|let me know|do not|don't|never mind|please|报告|通知|报警|告诉|忽略|不用|无需|马上|立即|请))", re.IGNORECASE)
+_COMMA = re.compile(r"[,，](?!\d)\s*")
 _EXCEPT = re.compile(r"[,，]?\s*\b(?:except(?: for| when| if| that)?|unless|apart from|other than|save for|with the exception of|excluding)\b|(?:除非)", re.IGNORECASE)
-_EXCEPT_ZH = re.compile(r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?")
+_EXCEPT_ZH = re.compile(
+    r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?|除了?(?P<those>[^，。；,;]+?)[，,](?=其他|其余|别的|谁)|^非(?P<not>[^，。；,;]{1,8}?)(?=禁止|不得|不准|不许|不能|勿|严禁|请勿|不可)"
+)
 _EXCEPT_ZH_END = re.compile(r"[，,](?P<what>[^，。；,;]+?)(?:除外|例外)")
+_FOR_ONLY = re.compile(
+    r"\b(?:is|are) (?:reserved |meant |open |accessible |intended )?(?:only )?(?:for|to) (?P<what>[^,.;]+?) (?:only|alone|exclusively)\b|\b(?:is|are) (?:reserved|only) for (?P<them>[^,.;]+)",
+    re.IGNORECASE,
+)
 _ONLY = re.compile(r"^\s*only\s+(?!on\b|at\b|from\b|between\b|until\b|in\b)|^(?:只有|仅限?)", re.IGNORECASE)
 _DANGLING = re.compile(r"^(?:that|this|it|they|these|those|there)\b", re.IGNORECASE)
 
@@ -245,14 +251,30 @@ _DANGLING = re.compile(r"^(?:that|this|it|they|these|those|there)\b", re.IGNOREC
 def _clauses(line: str) -> Iterator[_Clause]:
     for sentence in _SENTENCES.split(line):
         for part in _COMMAND.split(sentence):
-            if part and part.strip():
-                yield from _excepted(part.strip())
+            for side in _opposites(part.strip()) if part and part.strip() else ():
+                yield from _excepted(side)
+
+
+def _opposites(part: str) -> tuple[str, ...]:
+    """Split at a comma where what stands before is allowed and what comes after is not, or the other way round."""
+    for comma in _COMMA.finditer(part):
+        sides = part[: comma.start()], part[comma.end() :]
+        one, other = (_effect(side)[0] for side in sides)
+        if one == "allowed" and other in ("forbidden", "report"):
+            return sides
+        if one in ("forbidden", "report") and other == "allowed" and (chinese(part) or not _WEAK.search(sides[1])):
+            return sides
+    return (part,)
 
 
 def _excepted(part: str) -> Iterator[_Clause]:
     if found := _EXCEPT_ZH.search(part) or _EXCEPT_ZH_END.search(part):
         yield _Clause(part[: found.start()] + part[found.end() :])
-        yield _Clause(found["what"], exception=True)
+        yield _Clause(next(text for text in found.groups() if text), exception=True)
+        return
+    if found := _FOR_ONLY.search(part):
+        yield _Clause(f"nobody may {part[: found.start()]} {part[found.end() :]}")
+        yield _Clause(found["what"] or found["them"], exception=True)
         return
     if found := _EXCEPT.search(part):
         rest = part[found.end() :]
@@ -387,11 +409,11 @@ _TELLING = r"(?:report(?:ed|ing|s)?|call(?:ed|ing)?(?: me| us)?|tell(?:ing)?(?: 
 _SAYS: tuple[tuple[str, re.Pattern[str]], ...] = tuple((effect, re.compile(pattern, re.IGNORECASE)) for effect, pattern in (
     ("allowed", rf"\b{_NO}\s*(?:to\s+)?(?:be\s+)?{_TELLING}\b(?:\s+(?:an? |the |any )?(?:alarms?|alerts?|reports?|about))?"),
     ("allowed", r"\bnever mind\b|\bno (?:alarms?|reports?|alerts?|notifications?|problem|harm|issue|objections?|restrictions?|worry|worries|cause for|threat|danger|big deal|concern|need)\b(?: (?:is |are )?(?:needed|necessary|required))?|\bnothing (?:to (?:report|worry|see|do)|unusual|wrong|special|suspicious|out of the ordinary)\b|\b(?:is|are|it's|that's|means?|was) nothing\b|\bnot (?:a|an) (?:problem|issue|intruder|threat|concern|alarm|incident|intrusion)\b|\bnot (?:unusual|suspicious|forbidden|prohibited|unexpected|uncommon|dangerous|a problem|alarming|banned|worrying|unwelcome)\b|\b(?:nobody|no one) minds\b|\bneed(?:s)? no (?:alarm|report|attention|alert)\b|\bno (?:longer )?(?:forbidden|prohibited)\b|\bfalse (?:alarms?|triggers?|positives?)\b|\bharmless\b|\b(?:do(?:es)? not|don't|doesn't|no longer) (?:matter|count|interest|concern|need (?:any )?attention)\b|\b(?:irrelevant|insignificant|unimportant)\b|\bof no (?:interest|importance|concern|consequence)\b|\bnot (?:interested|interesting|important|relevant)\b"),
-    ("allowed", r"不用(?:管|报告|上报|通知|理会|理|报警|担心|在意|处理|告诉|叫)?|无需(?:报告|上报|通知|报警|理会|处理|关注)?|不必(?:报告|上报|通知|报警|理会|在意|管)?|不需要(?:报告|上报|通知|报警|理会)?|没事|没关系|没问题|别(?:报警|报告|管|通知)|不要(?:报警|报告|通知|理会|管)|不算(?:异常|问题|违规|入侵)|不是(?:问题|异常|入侵)|误报|属于?正常|无妨|不属于异常|可以?忽略|不予理会"),
+    ("allowed", r"不用(?:管|报告|上报|通知|理会|理|报警|担心|在意|处理|告诉|叫)?|无需(?:报告|上报|通知|报警|理会|处理|关注)?|不必(?:报告|上报|通知|报警|理会|在意|管)?|不需要(?:报告|上报|通知|报警|理会)?|没事|没关系|没问题|(?:别|不要|不用|不必|无需)(?:再)?(?:报警|报告|上报|管|通知|理会|打电话|给我打电话|叫我|提醒|告诉|吵|烦|打扰|担心)(?:给?我)?|不算(?:异常|问题|违规|入侵)|不是(?:问题|异常|入侵)|误报|属于?正常|无妨|不属于异常|可以?忽略|不予理会"),
     ("forbidden", r"\b(?:nobody|no one|no-one|none|not anyone|nothing (?=may|must|should|can|is allowed|shall))\b(?:[^,.;]{0,60}?\b(?:allowed|permitted|may|can|should|must|welcome|has any business|is to)\b)?|\b(?:is|are|be|was|it's|that's)?\s*(?:strictly |absolutely |not )?(?:forbidden|prohibited|banned|barred|off[- ]limits|out of bounds|illegal|unacceptable|undesirable|unwanted|no[- ]go)\b"),
     ("forbidden", r"\b(?:must|may|can|should|shall|could|will|is|are|do|does|has|have|be|ought)\s*(?:never|not|n't|no)\b(?:\s+(?:ever|be|to))*(?:\s+(?:allowed|permitted|welcome|wanted|supposed|meant|acceptable|okay|ok|fine|tolerated|authori[sz]ed|belong|be here|normal|usual|expected|entitled|enter|any business))?|\b(?:mustn't|can't|cannot|shouldn't|mayn't|isn't|aren't|don't|doesn't|won't|mustn’t|can’t|shouldn’t|don’t)\b(?:\s+(?:be\s+)?(?:allowed|permitted|welcome|wanted|supposed|belong))?|\bnot (?:allowed|permitted|welcome|wanted|supposed|tolerated|acceptable|okay|ok|authori[sz]ed|for|meant to)\b|\bnever\b"),
-    ("forbidden", r"\b(?:keep|stay|kept|keeps|stays|remain)s?\b[^,.;]{0,40}?\b(?:away|out|off|clear|empty|closed|locked|shut|free of)\b|\b(?:must|should|has to|have to|is to|are to)\s+(?:be|stay|remain|lie|stand)\s+(?:\w+ )?(?:empty|deserted|closed|locked|shut|clear|free|vacant|unoccupied)\b|\b(?:is|are|stays?|remains?) (?:\w+ )?(?:closed|locked|shut)(?: to| for)?\b|\bno (?:entry|access|admittance|trespassing|parking|stopping|loitering|entering|standing|waiting|swimming|fishing|smoking|driving|cycling|riding|playing|climbing)\b|^\s*no (?!need|alarm|problem|harm|worr)\w+|\b(?:trespass\w*|intruders?|unauthori[sz]ed|has no business|have no business|without (?:permission|authori[sz]ation))\b|\brefrain\b|\bhands off\b"),
-    ("forbidden", r"不允许|不准|不许|不得|不能|不可以?|禁止|严禁|不应该?|不该|请?勿|谢绝|禁入|禁停|非请莫入|不让|不要(?!紧)|没有?人(?:应该?|可以)?|不应有|不会有人|无人|远离|违规|不欢迎|闲人免进|止步|关闭|封闭"),
+    ("forbidden", r"\b(?:keep|stay|kept|keeps|stays|remain)s?\b[^,.;]{0,40}?\b(?:away|out|off|clear|empty|closed|locked|shut|free of)\b|\b(?:must|should|has to|have to|is to|are to)\s+(?:be|stay|remain|lie|stand)\s+(?:\w+ )?(?:empty|deserted|closed|locked|shut|clear|free|vacant|unoccupied)\b|\b(?:is|are|stays?|remains?) (?:\w+ )?(?:closed|locked|shut)(?: to| for)?\b|\bno (?:entry|access|admittance|trespassing|parking|stopping|loitering|entering|standing|waiting|swimming|fishing|smoking|driving|cycling|riding|playing|climbing)\b|^\s*no (?!need|alarm|problem|harm|worr)\w+|\b(?:trespass\w*|intruders?|unauthori[sz]ed|has no business|have no business|without (?:permission|authori[sz]ation))\b|\brefrain\b|\b(?:denied|refused|blocked for)\b|\bkeep\b[^,.;]{0,40}?\bfree\b|\bhands off\b"),
+    ("forbidden", r"不允许|不行|不给|不准|不许|不得|不能|不可以?|禁止|严禁|不应该?|不该|请?勿|谢绝|禁入|禁停|非请莫入|不让|不要(?!紧)|没有?人(?:应该?|可以)?|不应有|不会有人|无人|远离|违规|不欢迎|闲人免进|止步|关闭|封闭"),
     ("report", r"\b(?:please )?(?:report|call|phone|ring|wake|page|text|message|notify|alert|alarm|warn|inform)\b(?: me| us| the| at| any| every| all| if| when| it| them| somebody| security| everyone| anyone| anybody| people| vehicles?)?|\b(?:to be|must be|should be|be|is|are|has to be|have to be|gets?) (?:reported|notified|alarmed|flagged|alerted|announced)\b|\btell (?:me|us|the)\b|\blet (?:me|us) know\b|\b(?:i|we) (?:want|need|would like|wish|have) to (?:know|hear|be told)\b|\b(?:raise|sound|trigger|give|set off) (?:an? |the )?(?:alarm|alert)\b|\bcase for\b|\b(?:is|are) (?:\w+ )?(?:a problem|suspicious|an emergency|not normal|alarming|dangerous|a matter for)\b|\bsuspicious\b|\blook out for\b|\bwatch out for\b|\bkeep an eye\b|\binterested in\b|\bof interest\b|\bsend (?:me|us) (?:a|an)\b"),
     ("report", r"报告|上报|通知|报警|告诉我|告知|提醒我?|打电话|叫我|喊我|警报|可疑|汇报|告警|联系我|立即处理|要注意|需注意|派人"),
     ("allowed", r"\b(?:may|can|could|might|allowed|permitted|fine|okay|ok|all right|alright|normal(?:ly)?|usual(?:ly)?|expected|common(?:ly)?|welcome|ignore|disregard|skip|overlook|belongs?|acceptable|authori[sz]ed|entitled|always|often|regular(?:ly)?|as a rule|routine(?:ly)?|in order|legitimate|tolerated|free to|used to|has permission|have permission|part of the job|every day|of course|no wonder|leave (?:it|them|him|her) (?:alone|be|in peace)|dismiss|supposed to|scheduled|planned)\b"),

@@ -145,6 +145,7 @@ class DescribeSettings(_Section, frozen=True):
     """What is written about an incident."""
 
     language: Literal["en"] = "en"
+    incidents: str = ""  # a rule table of your own; default: the one that comes with the package
     model: str = ""  # NAME or NAME/VERSION; default: the one in use; none: the templates speak
     threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: all cores but one
     context_tokens: Annotated[int, Meta(ge=256, le=8192)] = 1024

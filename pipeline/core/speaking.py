@@ -38,6 +38,7 @@ _SOMEWHERE = 0.45  # it names none that was read, but has words that nobody know
 _ELSEWHERE = 0.1  # it names another place
 _NEAR = 0.5
 _SETTLED = 0.8  # the encoder has nothing to add
+_CLOSE = 0.6  # a zone is named by a place from so much likeness on
 _RARE, _NOW = 0.25, 0.8  # a note about less than a quarter of the week, and it is that quarter: it is likelier to be meant
 _UNLIKE = 0.6  # "guards" and somebody with a mop
 _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
@@ -230,6 +231,17 @@ class Listener:
         if who == "child" and "person" in seen.classes:
             return 0.4
         return 0.0
+
+
+def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, ...]]:
+    """Say of each place of a reading which zones of a site it may be, best first; none: nobody knows the place."""
+    known = [_phrase(zone, lexicon) for zone in zones]
+    found = {}
+    for where in reading.where:
+        phrase = _phrase(where, lexicon)
+        shares = sorted(((-_alike(zone, phrase, lexicon), zone.text) for zone in known), key=lambda pair: pair[0])
+        found[where] = tuple(text for share, text in shares if -share >= _CLOSE)
+    return found
 
 
 def calibrated(scores: Scores) -> Scores:

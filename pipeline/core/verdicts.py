@@ -12,14 +12,16 @@ import msgspec
 
 from pipeline.core import notes as reading
 from pipeline.core.rulebook import Slots
+from pipeline.core.speaking import Listener
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.core.facts import Facts
-    from pipeline.core.notes import Outcome, Reading
+    from pipeline.core.notes import Note, Outcome, Reading
     from pipeline.core.rulebook import Effect, Rule, Rulebook
-    from pipeline.core.speaking import Match, StepName
+    from pipeline.core.speaking import Match, Scores, Similarity, StepName
+    from pipeline.core.words import Lexicon
 
 Because: TypeAlias = Literal["rules", "note", "note_unsure", "note_unnamed", "note_silent"]
 
@@ -36,7 +38,7 @@ class Verdict(msgspec.Struct, frozen=True):
         severity: From quiet to loud.
         action: What to do; the same.
         note: The note that decided, counted from 1; 0: none.
-        confidence: That this note speaks about the incident, 0..1; 1.0 where no note decided, as rules do not guess.
+        confidence: That this note speaks about the incident, 0..1; where none decided, that none has anything to say.
         because: `rules`: no note speaks of it; `note`; `note_unsure`: one does, but not surely enough to silence; `note_unnamed`:
             one does, but does not name what the firm rule saw; `note_silent`: one does, but says nothing of this time.
         rule: The rule that fits the facts.
@@ -80,12 +82,40 @@ def decide(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> Verdict:
     found = _candidates(facts, book, matches)
     chosen = _chosen(found)
     if chosen is None:
-        because: Because = "note_silent" if found else "rules"
-        return _stands(rule, because, found[0] if found else None)
+        if found:
+            return _stands(rule, "note_silent", found[0], found[0].match.confidence)
+        return _stands(rule, "rules", None, 1 - max((match.confidence for match in matches), default=0.0))
     refused = _refused(chosen, rule, book)
     if refused:
-        return _stands(rule, refused, chosen)
+        return _stands(rule, refused, chosen, 1 - chosen.match.confidence)
     return _by_note(chosen, rule, book)
+
+
+class Judge:
+    """Notes, words and rules of a place put together: facts in, verdict out.
+
+    Args:
+        book: The rule table.
+        lexicon: What words of notes name.
+        notes: As confirmed.
+        similarity: The second step of the cascade, see `speaking`; None: left out.
+        scores: The third; None: left out.
+    """
+
+    def __init__(
+        self,
+        book: Rulebook,
+        lexicon: Lexicon,
+        notes: Sequence[Note] = (),
+        similarity: Similarity | None = None,
+        scores: Scores | None = None,
+    ) -> None:
+        self.book = book
+        self._listener = Listener(notes, lexicon, similarity, scores)
+
+    def verdict(self, facts: Facts) -> Verdict:
+        """Judge an incident."""
+        return decide(facts, self.book, self._listener.matches(facts))
 
 
 def silenced(verdict: Verdict, book: Rulebook) -> bool:
@@ -165,14 +195,14 @@ def _refused(chosen: _Candidate, rule: Rule, book: Rulebook) -> Because | None:
     return None
 
 
-def _stands(rule: Rule, because: Because, considered: _Candidate | None) -> Verdict:
+def _stands(rule: Rule, because: Because, considered: _Candidate | None, confidence: float) -> Verdict:
     return Verdict(
         situation=rule.then.situation,
         expected=rule.then.expected,
         severity=rule.then.severity,
         action=rule.then.action,
         note=0,
-        confidence=1.0 if considered is None else round(1 - considered.match.confidence, 3),
+        confidence=round(confidence, 3),
         because=because,
         rule=rule.name,
         draft=rule.then,

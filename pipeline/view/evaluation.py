@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.progress import Progress
@@ -13,11 +13,12 @@ from rich.table import Table
 
 from models.llm import opening
 from models.llm.mnn import Options
-from pipeline.core import grounding, vocabulary
+from pipeline.core import grounding
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 from pipeline.resources import config_file
 from pipeline.runtime.apart import apart
+from pipeline.view.cases import facts, rows
 from pipeline.view.timeline import console
 from stages.language import spare_cores
 from stages.summaries import Summariser
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pipeline.core.settings import DescribeSettings
 
 _OWN = "eval/incidents.jsonl"
-_CLOSED = {"light": get_args(vocabulary.Light)}
-_CLOSED_OF_TRACK = {"direction": get_args(vocabulary.Direction), "speed": get_args(vocabulary.Speed)}
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -66,12 +65,9 @@ def cases(path: Path | None) -> list[Case]:
     """
     found = []
     source = path or config_file(_OWN)
-    for number, line in enumerate(source.read_bytes().splitlines(), 1):
+    for number, row in rows(source):
         try:
-            row: dict[str, Any] = msgspec.json.decode(line)
-            facts = row["facts"]
-            facts |= _closed(facts, _CLOSED) | {"track": facts["track"] | _closed(facts["track"], _CLOSED_OF_TRACK)}
-            found.append(Case(str(row.get("id", number)), msgspec.convert(facts, Facts)))
+            found.append(Case(str(row.get("id", number)), facts(row["facts"])))
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise ConfigError(f"{source}, line {number}: no incident with `facts` ({error})") from error
     if not found:
@@ -177,7 +173,3 @@ def _share(part: int, whole: int) -> float:
 
 def _median(values: Iterator[float]) -> float:
     return round(statistics.median(values), 1)
-
-
-def _closed(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-    return {name: row[name] if row[name] in words else words[0] for name, words in vocabularies.items()}

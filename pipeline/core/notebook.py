@@ -1,0 +1,127 @@
+"""The standing notes of a device as they are kept: sentence and confirmed reading, in `notes.json` of the state folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pipeline.core import notes as compiling
+from pipeline.core.errors import NoteError
+from pipeline.core.notes import Note, Reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipeline.core.words import Lexicon
+
+FILE = "notes.json"
+FORMAT = 1
+MOST = 500
+"""Notes that a device keeps; nobody could oversee more."""
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A note that somebody confirmed.
+
+    Attributes:
+        id: Unique within the file, n1, n2 and so on; never given twice.
+        text: The sentence.
+        readings: As confirmed.
+        camera: The only camera it holds for; empty: all of the site.
+    """
+
+    id: str
+    text: str
+    readings: tuple[Reading, ...]
+    camera: str = ""
+
+    @property
+    def note(self) -> Note:
+        """The note as verdicts take it."""
+        return Note(self.text, self.readings)
+
+
+class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All notes, oldest first.
+
+    Attributes:
+        format: Of this file.
+        next: The number of the next note.
+        notes: In the order in which they were added, which is how verdicts count them.
+    """
+
+    format: int = FORMAT
+    next: int = 1
+    notes: tuple[Entry, ...] = ()
+
+    def added(self, note: Note, camera: str) -> Notebook:
+        """Return the book with one more note.
+
+        Raises:
+            NoteError: It is full, or has this very note.
+        """
+        if len(self.notes) >= MOST:
+            raise NoteError(f"there are {MOST} notes already: `pipeline notes remove` those that no longer hold")
+        for entry in self.notes:
+            if entry.text == note.text and entry.camera == camera:
+                raise NoteError(f"this note is there already, as {entry.id}")
+        entry = Entry(f"n{self.next}", note.text, note.readings, camera)
+        return Notebook(FORMAT, self.next + 1, (*self.notes, entry))
+
+    def removed(self, identifier: str) -> Notebook:
+        """Return the book without a note. Raises NoteError: there is none of this name."""
+        rest = tuple(entry for entry in self.notes if entry.id != identifier)
+        if len(rest) == len(self.notes):
+            known = ", ".join(entry.id for entry in self.notes) or "none"
+            raise NoteError(f"no note `{identifier}`: there are {known}; `pipeline notes list` shows them")
+        return msgspec.structs.replace(self, notes=rest)
+
+    def of(self, camera: str) -> tuple[Entry, ...]:
+        """Return the notes that hold for a camera."""
+        return tuple(entry for entry in self.notes if entry.camera in ("", camera))
+
+
+def load(path: Path) -> Notebook:
+    """Read a file of notes; where there is none, there are no notes.
+
+    Raises:
+        NoteError: It cannot be read, or is of another format.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Notebook)
+    except FileNotFoundError:
+        return Notebook()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise NoteError(f"{path}: cannot be read: {error}: restore it, or move it away and add the notes anew") from error
+    if found.format != FORMAT:
+        raise NoteError(f"{path}: is of format {found.format}, known is {FORMAT}: it was written by another version")
+    return found
+
+
+def encoded(book: Notebook) -> bytes:
+    """The file's content."""
+    return msgspec.json.format(msgspec.json.encode(book), indent=1) + b"\n"
+
+
+def against(book: Notebook, note: Note, camera: str) -> list[tuple[str, str]]:
+    """Name every note that says the opposite of a new one: its identifier, and a sentence about both."""
+    others = book.of(camera) if camera else book.notes
+    found = []
+    for entry in others:
+        found += [(entry.id, found_.text) for found_ in compiling.contradictions([entry.note, note])]
+    return found
+
+
+def within(note: Note) -> bool:
+    """Whether a note contradicts itself: one half allows what the other forbids, at the same time."""
+    halves = [Note(note.text, (reading,)) for reading in note.readings]
+    return bool(compiling.contradictions(halves))
+
+
+def compiled(text: str, lexicon: Lexicon) -> Note:
+    """Read a note, as `notes.compile_note`, with what contradicts itself among what could not be read."""
+    note = compiling.compile_note(text, lexicon)
+    if within(note):
+        return msgspec.structs.replace(note, unread=(*note.unread, "its two halves say the opposite of each other"))
+    return note
