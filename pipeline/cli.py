@@ -242,7 +242,9 @@ def completion(shell: str) -> None:
 
 
 _state_dir = click.option("--state-dir", type=_path, help="The daemon's state folder. Default: the user's.")
-_config = click.option("--config", type=_existing, help="A configuration file: its zones, and its rule table if it has one.")
+_config = click.option(
+    "--config", type=_existing, help="A configuration file: its zones, and its rule table if it has one."
+)
 _as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 _recipe = click.option("--recipe", default="", help="How weights are stored; `pipeline models list` names the recipes.")
 _lora = click.option("--lora", type=_existing, help="An adapter (.safetensors, as PEFT saves it) to merge.")
@@ -455,8 +457,12 @@ def _subject(chosen: Installed) -> Subject:
 
 
 @evaluate.command("verdicts")
-@click.option("--set", "path", type=_existing, help="Incidents of your own; the format is in tests/eval/verdicts/README.md.")
-@click.option("--compile", "compile_", is_flag=True, help="Read the notes anew, instead of taking the confirmed readings.")
+@click.option(
+    "--set", "path", type=_existing, help="Incidents of your own; the format is in tests/eval/verdicts/README.md."
+)
+@click.option(
+    "--compile", "compile_", is_flag=True, help="Read the notes anew, instead of taking the confirmed readings."
+)
 @click.option("--no-encoder", is_flag=True, help="Without the sentence encoder: words and rules alone.")
 @_config
 @_as_json
@@ -479,16 +485,25 @@ def notes() -> None:
 @notes.command("add")
 @click.argument("text")
 @click.option("--camera", default="", help="The only camera it holds for. Default: all.")
-@click.option("--polarity", type=click.Choice(["allow", "forbid", "except", "dual"]), help="What it says, if it is read wrongly.")
+@click.option(
+    "--polarity", type=click.Choice(["allow", "forbid", "except", "dual"]), help="What it says, if it is read wrongly."
+)
 @click.option("--yes", is_flag=True, help="Confirm the reading without being asked, for scripts.")
 @_config
 @_state_dir
 @_as_json
 def notes_add(  # noqa: PLR0917  # click calls it by keyword
-    text: str, camera: str, polarity: Polarity | None, yes: bool, config: Path | None, state_dir: Path | None, as_json: bool
+    text: str,
+    camera: str,
+    polarity: Polarity | None,
+    yes: bool,
+    config: Path | None,
+    state_dir: Path | None,
+    as_json: bool,
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
     from pipeline.core import notebook
+    from pipeline.core.clauses import compile_note
     from pipeline.core.notes import confirmed
     from pipeline.view import notes as view
 
@@ -497,7 +512,7 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
         _fail(f"no camera `{camera}` in {config}: there are {', '.join(settings.cameras) or 'none'}", USAGE)
     lexicon, path = _lexicon(), _notes_file(state_dir)
     book = notebook.load(path)
-    note = notebook.compiled(text, lexicon)
+    note = compile_note(text, lexicon)
     note = confirmed(note, polarity) if polarity else note
     found = view.findings(note, book, camera, settings, lexicon)
     changed = book.added(note, camera)

@@ -1,4 +1,4 @@
-"""The standing notes of a device as they are kept: sentence and confirmed reading, in `notes.json` of the state folder."""
+"""The standing notes of a device as they are kept, sentence and confirmed reading: `notes.json` of the state folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pipeline.core.notes import Note, Reading
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from pipeline.core.words import Lexicon
 
 FILE = "notes.json"
 FORMAT = 1
@@ -93,7 +91,9 @@ def load(path: Path) -> Notebook:
     except FileNotFoundError:
         return Notebook()
     except (OSError, msgspec.MsgspecError) as error:
-        raise NoteError(f"{path}: cannot be read: {error}: restore it, or move it away and add the notes anew") from error
+        raise NoteError(
+            f"{path}: cannot be read: {error}: restore it, or move it away and add the notes anew"
+        ) from error
     if found.format != FORMAT:
         raise NoteError(f"{path}: is of format {found.format}, known is {FORMAT}: it was written by another version")
     return found
@@ -111,17 +111,3 @@ def against(book: Notebook, note: Note, camera: str) -> list[tuple[str, str]]:
     for entry in others:
         found += [(entry.id, found_.text) for found_ in compiling.contradictions([entry.note, note])]
     return found
-
-
-def within(note: Note) -> bool:
-    """Whether a note contradicts itself: one half allows what the other forbids, at the same time."""
-    halves = [Note(note.text, (reading,)) for reading in note.readings]
-    return bool(compiling.contradictions(halves))
-
-
-def compiled(text: str, lexicon: Lexicon) -> Note:
-    """Read a note, as `notes.compile_note`, with what contradicts itself among what could not be read."""
-    note = compiling.compile_note(text, lexicon)
-    if within(note):
-        return msgspec.structs.replace(note, unread=(*note.unread, "its two halves say the opposite of each other"))
-    return note

@@ -1,4 +1,4 @@
-"""The words of a verdict and the table that decides from facts alone: config/incidents.toml, or a file of the user's own."""
+"""The words of a verdict and the table that decides from facts alone: config/incidents.toml, or a file of one's own."""
 
 from __future__ import annotations
 
@@ -126,7 +126,8 @@ def fits(condition: Condition, facts: Facts, classes: dict[str, tuple[str, ...]]
     among = ((condition.light, facts.light), (condition.direction, facts.track.direction),
              (condition.speed, facts.track.speed), (condition.weekday, facts.weekday))  # fmt: skip
     spans = ((condition.dwell_s, facts.track.dwell_s), (condition.count, facts.object.count),
-             (condition.visits, facts.track.visits_last_hour), (condition.likelihood, facts.object.likelihood))  # fmt: skip
+             (condition.visits, facts.track.visits_last_hour),
+             (condition.likelihood, facts.object.likelihood))  # fmt: skip
     return (
         (condition.class_ is None or facts.object.class_ in _members(condition.class_, classes))
         and (condition.hits is None or not hit.isdisjoint(condition.hits))
@@ -167,7 +168,7 @@ def _problems(book: Rulebook) -> Iterator[str]:
     yield from _unknown_words(book)
     yield from _unreachable(book)
     if book.limits.speak >= len(book.words.action):
-        yield f"limits.speak: there are {len(book.words.action)} actions, counted from 0: no verdict would ever speak up"
+        yield f"limits.speak: there are {len(book.words.action)} actions, counted from 0: no verdict would speak up"
     if book.limits.raise_ > book.limits.silence:
         yield "limits.raise: is above limits.silence: silencing an alarm must never need less than raising one"
     if _given(book.rule[-1].if_):
@@ -186,7 +187,8 @@ def _unknown_words(book: Rulebook) -> Iterator[str]:
         for pair in getattr(book.notes, name).situations.items():
             for word in pair:
                 if word not in book.words.situation:
-                    yield f"notes.{name}.situations: `{word}` is no situation: known are {', '.join(book.words.situation)}"
+                    known = ", ".join(book.words.situation)
+                    yield f"notes.{name}.situations: `{word}` is no situation: known are {known}"
 
 
 def _unreachable(book: Rulebook) -> Iterator[str]:
@@ -200,7 +202,7 @@ def _unreachable(book: Rulebook) -> Iterator[str]:
                 yield f"rule `{rule.name}`: if.{span}: {limits[0]:g} is above {limits[1]:g}: nothing fits"
         for earlier in book.rule[:at]:
             if _narrower(rule.if_, earlier.if_, book.classes):
-                yield f"rule `{rule.name}`: never reached, as `{earlier.name}` before it fits all that it fits: move it up"
+                yield f"rule `{rule.name}`: never reached, `{earlier.name}` before it fits all that it fits: move it up"
                 break
 
 

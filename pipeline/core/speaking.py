@@ -1,4 +1,4 @@
-"""Which standing note speaks about an incident, and how surely: a cascade, each step only for what the one before left open.
+"""Which standing note speaks about an incident, and how surely: a cascade, each step for what the one before left open.
 
 1. Words: place and people of the note against zone, class and tags of the facts, by the table of config/words.toml.
 2. A sentence encoder, where there is one: places and people whose words the table does not know.
@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-
 from pipeline.core import when as times
+from pipeline.core.clauses import has_unknown_noun
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
-from pipeline.core.notes import has_unknown_noun
 from pipeline.core.words import STOP, Lexicon, Unit
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ Similarity: TypeAlias = "Callable[[str, str], float]"
 Scores: TypeAlias = "Callable[[Facts, Sequence[str]], Sequence[float]]"
 """For an incident and some notes, one number a note: log odds that it speaks about the incident, not yet calibrated."""
 
-# log odds that a note speaks: place and people in 0..1, tags 0 or 1. A note on the very place about the very class has .94,
-# on the place about anybody who works there .82, on a place that is near by .55.
+# Log odds that a note speaks: place and people in 0..1, tags 0 or 1. A note on the very place about the very class has
+# .95, on the place about people of one trade .82, on a place that is near by about the very class .62.
 _BIAS, _PLACE, _PEOPLE, _TAGS = -8.0, 5.0, 6.0, 1.0
 _NOWHERE = 0.75  # a note that names no place holds everywhere
 _SOMEWHERE = 0.45  # it names none that was read, but has words that nobody knows
@@ -39,22 +38,32 @@ _ELSEWHERE = 0.1  # it names another place
 _NEAR = 0.5
 _SETTLED = 0.8  # the encoder has nothing to add
 _CLOSE = 0.6  # a zone is named by a place from so much likeness on
-_RARE, _NOW = 0.25, 0.8  # a note about less than a quarter of the week, and it is that quarter: it is likelier to be meant
+_RARE, _NOW = (
+    0.25,
+    0.8,
+)  # a note about less than a quarter of the week, and it is that quarter: it is likelier to be meant
 _UNLIKE = 0.6  # "guards" and somebody with a mop
 _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
-# P(two phrases mean one place | cosine), a logistic curve over 400 synonyms and 40 000 strangers of config/words.toml, one
-# synonym to six strangers; USE multilingual, area under the curve .89 in English, .94 in Chinese.
+# P(two phrases mean one place | cosine): a logistic curve over 3 000 synonyms and 320 000 strangers of config/words.toml,
+# one synonym to six strangers; USE multilingual, area under the curve .89 in English, .94 in Chinese.
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _OPEN = (0.12, 0.75)  # confidences between which the third step is asked
 
 _HEADS = frozenset(
-    ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence", "road",
-     "window", "shed", "platform", "tower", "ramp", "lift")
+    ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
+     "road", "window", "shed", "platform", "tower", "ramp", "lift")
 )  # fmt: skip
-_VAGUE = 0.5
+_VAGUE, _ANOTHER = 0.5, 0.5
 """In a zone of two words, such as canteen door, the one that many zones share says less."""
 
+_NOTHING = frozenset(("none", "tree"))
+_HUMAN = frozenset(("person", "child"))
+_MIXED_UP = (
+    (frozenset(("truck", "van", "bus")), 0.45),
+    (frozenset(("none", "tree")), 0.45),
+    (frozenset(("boat", "ship")), 0.8),
+)
 _AXES = (
     frozenset(("north", "south", "east", "west")), frozenset(("main", "rear", "side")), frozenset(("left", "right")),
     frozenset(("upper", "lower")), frozenset(("inner", "outer")), frozenset(("staff", "guest")), frozenset("123456789"),
@@ -108,7 +117,11 @@ class Listener:
     """
 
     def __init__(
-        self, notes: Sequence[Note], lexicon: Lexicon, similarity: Similarity | None = None, scores: Scores | None = None
+        self,
+        notes: Sequence[Note],
+        lexicon: Lexicon,
+        similarity: Similarity | None = None,
+        scores: Scores | None = None,
     ) -> None:
         self.notes = tuple(notes)
         self._lexicon = lexicon
@@ -147,8 +160,12 @@ class Listener:
             if people >= 0.3:  # noqa: PLR2004  # below, it is about somebody else
                 about.append(reading)
             odds = _BIAS + _PLACE * place + _PEOPLE * people + (_TAGS if evident else 0.0)
-            odds += _NOW if place > _NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open" else 0.0
-            if people and odds > best or not best:
+            odds += (
+                _NOW
+                if place > _NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open"
+                else 0.0
+            )
+            if (people and odds > best) or not best:
                 best, named = odds, exact or evident
         return Match(round(_logistic(best), 3) if about else 0.0, tuple(about), named, step)
 
@@ -163,7 +180,8 @@ class Listener:
         share = max(_alike(seen.zone, phrase, self._lexicon) for phrase in phrases)
         if share >= _SETTLED or self._similarity is None or not seen.zone.text:
             return share, "words"
-        cosine = max(self._similarity(seen.zone.text, phrase.text) for phrase in phrases if phrase.text)
+        phrases = tuple(one for one in phrases if _side(seen.zone.sides, one.sides) > _ELSEWHERE)
+        cosine = max((self._similarity(seen.zone.text, phrase.text) for phrase in phrases), default=-1.0)
         guess = _logistic(_SLOPE * (cosine - _MIDDLE))
         unknown = not seen.zone.places or not any(phrase.places for phrase in phrases)
         if not unknown and share < _NEAR / 2:
@@ -190,47 +208,51 @@ class Listener:
         return [self._one(who, seen, drives=drives) for who in reading.with_]
 
     def _one(self, who: str, seen: _Seen, *, drives: bool) -> tuple[float, bool]:
+        """How well a class, group or role of a note fits what was seen, and whether it names its class."""
         table = self._lexicon.table
-        vehicle = bool(seen.classes & self._lexicon.vehicles)
-        human = bool(seen.classes & {"person", "child"})
         if who in seen.classes and who != "person":
-            return 1.0, True
+            return 1.0, who not in _NOTHING  # what is not there has to be told from other things by its tags
         if who in table.groups:
-            fits = bool(seen.classes & set(table.groups[who].classes))
-            return (0.95 if fits else 0.0), fits and who not in ("anything",)
-        if who == "person":
-            return (0.95 if human else 0.6 if vehicle and drives else 0.3 if vehicle else 0.0), False
+            fits = not seen.classes.isdisjoint(table.groups[who].classes)
+            return (0.95 if fits else 0.0), fits and who != "anything"
+        vehicle = not seen.classes.isdisjoint(self._lexicon.vehicles)
+        human = not seen.classes.isdisjoint(_HUMAN)
         if who in table.roles:
-            role = table.roles[who]
-            if human:
-                fit = 0.9 if "child" in role.classes and "child" in seen.classes else 0.75
-                fit = 0.4 if "person" not in seen.classes and "child" not in role.classes else fit
-                if who in seen.roles or _tagged(role.tags, seen):
-                    return (fit if seen.suspicious else max(fit, 0.9)), False
-                return fit * (_UNLIKE if self._unlike(who, seen) else 1.0), False
-            if seen.classes & set(role.classes):
-                return 0.75, False
-            return (0.75 if role.drives else 0.7 if drives else 0.2) if vehicle else 0.0, False
-        if who in table.classes:
-            return self._other_class(who, seen), False
-        return (0.7 if human else 0.4 if vehicle else 0.05), False  # people, by the ending of the word
+            return self._trade(who, seen, drives=drives), False
+        if who in table.classes and who != "person":
+            return _other_class(who, seen), False
+        sure = 0.95 if who == "person" else 0.7  # the ending of a word says that it names people
+        return (sure if human else 0.0 if not vehicle else 0.6 if drives else 0.3), False
+
+    def _trade(self, who: str, seen: _Seen, *, drives: bool) -> float:
+        """How well people of one trade fit: by what they wear and carry, and by what they drive."""
+        role = self._lexicon.table.roles[who]
+        classes = set(role.classes)
+        if seen.classes.isdisjoint(_HUMAN):
+            if seen.classes & classes:
+                return 0.75
+            driven = not seen.classes.isdisjoint(self._lexicon.vehicles)
+            return (0.75 if role.drives else 0.7 if drives else 0.2) if driven else 0.0
+        fit = 0.75 if "person" in seen.classes else 0.9 if "child" in classes else 0.4
+        if who in seen.roles or _tagged(role.tags, seen):
+            return fit if seen.suspicious else max(fit, 0.9)
+        return fit * (_UNLIKE if self._unlike(who, seen) else 1.0)
 
     def _unlike(self, role: str, seen: _Seen) -> bool:
         """Whether what somebody carries or wears speaks for other people than these."""
         if seen.suspicious:
             return True
-        like = {name for name, row in self._lexicon.table.roles.items() if name in seen.roles or _tagged(row.tags, seen)}
+        like = {
+            name for name, row in self._lexicon.table.roles.items() if name in seen.roles or _tagged(row.tags, seen)
+        }
         return bool(like) and role not in like
 
-    def _other_class(self, who: str, seen: _Seen) -> float:
-        """A note about one class and a sight of another: detectors mix some of them up."""
-        if {who, *seen.classes} <= {"truck", "van", "bus"} or {who, *seen.classes} <= {"none", "tree"}:
-            return 0.45
-        if {who, *seen.classes} <= {"boat", "ship"}:
-            return 0.8
-        if who == "child" and "person" in seen.classes:
-            return 0.4
-        return 0.0
+
+def _other_class(who: str, seen: _Seen) -> float:
+    """A note about one class and a sight of another: detectors mix some of them up."""
+    both = {who, *seen.classes}
+    found = next((fit for classes, fit in _MIXED_UP if both <= classes), 0.0)
+    return 0.3 if who == "child" and "person" in seen.classes else found
 
 
 def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, ...]]:
@@ -245,14 +267,16 @@ def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[s
 
 
 def calibrated(scores: Scores) -> Scores:
-    """Take from a step's scores what it says of a note about nothing in particular; asked once a note, then remembered."""
+    """Take from a step's scores what it says of a note about nothing in particular; asked once a note and kept."""
     means: dict[str, float] = {}
 
     def score(facts: Facts, notes: Sequence[str]) -> list[float]:
         new = [note for note in notes if note not in means]
         if new:
             about = [scores(_nothing(zone, thing), new) for zone, thing in (("site", "object"), ("?", "?"))]
-            means.update((note, sum(column) / len(about)) for note, column in zip(new, zip(*about, strict=True), strict=True))
+            means.update(
+                (note, sum(column) / len(about)) for note, column in zip(new, zip(*about, strict=True), strict=True)
+            )
         return [told - means[note] for told, note in zip(scores(facts, notes), notes, strict=True)]
 
     return score
@@ -324,7 +348,14 @@ def _alike(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> float:
     share = sum(part * weight for part, weight in zip(parts, weights, strict=True)) / sum(weights)
     if zone.places and not any(parts[: len(zone.places)]):
         share = min(share, _ELSEWHERE if phrase.places else 0.3)
-    return share * _side(zone.sides, phrase.sides)
+    return share * _side(zone.sides, phrase.sides) * (_ANOTHER if _more_exact(zone, phrase, lexicon) else 1.0)
+
+
+def _more_exact(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> bool:
+    """Whether a note tells its place apart by a word that the zone has not: the dormitory's gate is not the main gate."""
+    exact = [names for names in phrase.places if not names & _HEADS]
+    own = zone._replace(places=tuple(exact))
+    return bool(exact and zone.places) and not any(_one_place(names, own, lexicon) for names in zone.places)
 
 
 def _one_place(names: frozenset[str], phrase: _Phrase, lexicon: Lexicon) -> float:
@@ -378,5 +409,3 @@ def _anybody(seen: _Seen, lexicon: Lexicon, *, drives: bool) -> float:
 
 def _logistic(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
-
-

@@ -1,6 +1,6 @@
-"""The verdict on an incident: rules decide from the facts, a note may change it, code works out how. No model writes it.
+"""The verdict on an incident: rules decide from facts, a note may change it, code works out how. No model writes it.
 
-A note may silence what the rules speak up about only when it is sure that it speaks about this incident; to raise what they
+A note may silence what the rules speak up about only when it surely speaks about this incident; to raise what they
 would let pass needs less. Below these limits (config/incidents.toml) the rules' verdict stands, and says so.
 """
 
@@ -12,7 +12,7 @@ import msgspec
 
 from pipeline.core import notes as reading
 from pipeline.core.rulebook import Slots
-from pipeline.core.speaking import Listener
+from pipeline.core.speaking import Listener, StepName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
     from pipeline.core.notes import Note, Outcome, Reading
     from pipeline.core.rulebook import Effect, Rule, Rulebook
-    from pipeline.core.speaking import Match, Scores, Similarity, StepName
+    from pipeline.core.speaking import Match, Scores, Similarity
     from pipeline.core.words import Lexicon
 
 Because: TypeAlias = Literal["rules", "note", "note_unsure", "note_unnamed", "note_silent"]
@@ -39,8 +39,9 @@ class Verdict(msgspec.Struct, frozen=True):
         action: What to do; the same.
         note: The note that decided, counted from 1; 0: none.
         confidence: That this note speaks about the incident, 0..1; where none decided, that none has anything to say.
-        because: `rules`: no note speaks of it; `note`; `note_unsure`: one does, but not surely enough to silence; `note_unnamed`:
-            one does, but does not name what the firm rule saw; `note_silent`: one does, but says nothing of this time.
+        because: `rules`: no note speaks of it; `note`; `note_unsure`: one does, but not surely enough to silence;
+            `note_unnamed`: one does, but does not name what the firm rule saw; `note_silent`: one does, but says
+            nothing of this time.
         rule: The rule that fits the facts.
         draft: What the rules alone say.
         considered: The note that came nearest without deciding, counted from 1; 0: none.
@@ -165,7 +166,8 @@ def _chosen(found: list[_Candidate]) -> _Candidate | None:
     A permission whose time is over comes last, as another note may say what holds now.
     """
     by_outcome = {
-        outcome: [one for one in found if one.outcome == outcome] for outcome in ("allowed", "forbidden", "over", "outside")
+        outcome: [one for one in found if one.outcome == outcome]
+        for outcome in ("allowed", "forbidden", "over", "outside")
     }
     allowed, forbidden = by_outcome["allowed"], by_outcome["forbidden"]
     if allowed and forbidden:

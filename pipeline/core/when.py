@@ -1,6 +1,6 @@
 """Times in plain language: weekdays, hours, parts of the day, durations and numbers, in English and Chinese.
 
-They are read once, when a note is written, and from then on are arithmetic: no model ever judges whether 16:40 is before
+They are read once, when a note is written, and from then on are arithmetic: no model judges whether 16:40 is before
 five in the afternoon.
 """
 
@@ -20,6 +20,7 @@ State: TypeAlias = Literal["open", "closed", "over", "unknown"]
 Span: TypeAlias = tuple[int, int]  # minutes of the day, both ends included; over midnight where the second is smaller
 
 DAY = 24 * 60
+_SURELY_DAY = (8 * 60, 17 * 60)  # lamps that are lit then do not mean that it is dark
 DAWN, NOON = 5 * 60, 12 * 60
 """Where `until 8:15` begins, and `after 20:00` ends, unless said otherwise."""
 GRACE_S = 30
@@ -127,7 +128,8 @@ def _within(span: Span, now: int, day: int, weekdays: tuple[int, ...], *, lenien
 
 def _dark(facts: Facts, now: int) -> bool:
     """By the picture, and by the hours that are dark most of the year."""
-    return facts.light in ("night", "lit") if not 8 * 60 <= now < 17 * 60 else facts.light == "night"  # noqa: PLR2004  # 8 and 17 o'clock
+    by_day = _SURELY_DAY[0] <= now < _SURELY_DAY[1]
+    return facts.light == "night" or (facts.light == "lit" and not by_day)
 
 
 def minutes(clock: str) -> int:
@@ -208,6 +210,7 @@ _NUMBERS = {
 _DIGITS = {
     digit: value for value, digit in enumerate("零一二三四五六七八九")
 } | {"〇": 0, "两": 2}  # fmt: skip
+_HOURS = "|".join(name for name in _NUMBERS if name not in ("a", "an"))
 _N = r"(?:\d+|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 _Z = r"(?:\d+|[零〇一二两三四五六七八九十百]+)"
 
@@ -229,22 +232,27 @@ def number(text: str) -> int:
 
 _SEASONS = re.compile(
     r"\b(?:in|during|until|till|from|since|after|before|by|of|this|next|last)\s+(?:the\s+)?"
-    r"(?:spring|summer|autumn|winter|holidays?|school holidays?|vacations?|semester|term|season|january|february|march|april|"
+    r"(?:spring|summer|autumn|winter|holidays?|school holidays?|vacations?|semester|term|season|january"
+    r"|february|march|april|"
     r"june|july|august|september|october|november|december|christmas|easter)\b"
-    r"|\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august|september|october|"
+    r"|\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
+    r"|september|october|"
     r"november|december)\b|\bpublic holidays?\b|\bholidays\b"
     r"|\d{1,2}月(?:\d{1,2}[日号])?|春天|夏天|秋天|冬天|春季|夏季|秋季|冬季|节假日|假期|寒假|暑假|国庆|春节"
 )
 _UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|min|hours?|hrs?|h)\b"
 _DURATION = re.compile(
     rf"(?P<limit>no (?:longer|more) than|not (?:longer|more) than|for up to|up to|at most|at the most|a maximum of|"
-    rf"maximum|max\.?|longer than|more than|over|exceeding|beyond|for|within|not exceed(?:ing)?|less than|under)?\s*(?:about )?"
+    rf"maximum|max\.?|longer than|more than|over|exceeding|beyond|for|within|not exceed(?:ing)?|less than"
+    rf"|under)?\s*(?:about )?"
     rf"(?:(?P<half>half an? |a quarter of an |three quarters of an )|(?P<n>{_N})[ -]?(?P<and>and a half )?){_UNIT}"
     r"(?P<after> at most| at the most| maximum| max\.?| or less| or more| or longer)?"
 )
 _DURATION_ZH = re.compile(
-    rf"(?P<limit>最多|不超过|不得超过|不能超过|至多|超过|多于|长于|大于)?(?:停留|停放|停靠|逗留|等候|待)?(?:时间)?(?:不?超过)?"
-    rf"(?:(?P<half>半个?小时|半个?钟头|一刻钟|三刻钟)|(?P<n>{_Z})个?(?P<and>半)?(?P<unit>分钟|分(?!之|别)|小时|钟头|秒钟?))(?P<after>以内|之内|以上)?"
+    rf"(?P<limit>最多|不超过|不得超过|不能超过|至多|超过|多于|长于"
+    rf"|大于)?(?:停留|停放|停靠|逗留|等候|待)?(?:时间)?(?:不?超过)?"
+    rf"(?:(?P<half>半个?小时|半个?钟头|一刻钟|三刻钟)|(?P<n>{_Z})个?(?P<and>半)?(?P<unit>分钟"
+    rf"|分(?!之|别)|小时|钟头|秒钟?))(?P<after>以内|之内|以上)?"
 )
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "秒": 1, "分": 60, "小": 3600, "钟": 3600}
 _SHARES = {"half": 1800, "a quarter": 900, "three": 2700, "半": 1800, "一刻": 900, "三刻": 2700}
@@ -267,9 +275,11 @@ def _seconds(found: re.Match[str]) -> int:
 
 
 _MOST = re.compile(
-    rf"\b(?:more than|over|above|exceeding) (?P<over>{_N}) (?!minutes?|hours?|seconds?|mins?|o'clock|[ap]m\b)(?=[a-z])"
+    rf"\b(?:more than|over|above|exceeding) (?P<over>{_N}) (?!minutes?|hours?|seconds?|mins?|o'clock"
+    rf"|[ap]m\b)(?=[a-z])"
     rf"|\b(?:at most|no more than|not more than|up to|a maximum of) (?P<most>{_N}) (?!minutes?|hours?|mins?)(?=[a-z])"
-    rf"|\b(?P<least>{_N}) or more\b|\bat least (?P<atleast>{_N}) (?=[a-z])|\bgroups? of (?P<group>{_N})(?: or more)?\b"
+    rf"|\b(?P<least>{_N}) or more\b|\bat least (?P<atleast>{_N}) (?=[a-z])"
+    rf"|\bgroups? of (?P<group>{_N})(?: or more)?\b"
     rf"|(?:超过|多于)(?P<over_zh>{_Z})(?:个人|人|名|辆|只)|最多(?P<most_zh>{_Z})(?:个人|人|名|辆|只)"
     rf"|(?P<least_zh>{_Z})(?:个人|人|名|辆|只)以上"
 )
@@ -285,8 +295,10 @@ def _counts(scratch: _Scratch) -> None:
 
 
 _EVERY = re.compile(
-    r"\b(?:every|each|at every|on the|at the|at) (?P<full>full hour|whole hour|hour on the hour|hour)\b|\bon the hour\b|\bhourly\b"
-    r"|\b(?P<half>every half(?: an)? hour|every 30 minutes|half-hourly|on the half hour)\b|(?P<zh>每个?整点|整点|每小时|每隔一小时)|(?P<zhalf>每半个?小时)"
+    r"\b(?:every|each|at every|on the|at the|at) (?P<full>full hour|whole hour|hour on the hour|hour)\b"
+    r"|\bon the hour\b|\bhourly\b"
+    r"|\b(?P<half>every half(?: an)? hour|every 30 minutes|half-hourly|on the half hour)\b|(?P<zh>每个?整点|整点"
+    r"|每小时|每隔一小时)|(?P<zhalf>每半个?小时)"
 )
 
 
@@ -303,7 +315,9 @@ _D = r"(?:mon|tues?|wednes|wed|thurs?|thur|thu|fri|satur|sat|sun)(?:day)?"
 _DAY_ZH = {**{name: at for at, name in enumerate("一二三四五六日")}, "天": 6, **{str(at + 1): at for at in range(6)}}
 _WEEK = r"(?:星期|礼拜|周)"
 _DAYS_RANGE = re.compile(rf"\b(?P<a>{_D})s?\.?\s*(?:to|through|thru|until|till|-|–|—)\s*(?P<b>{_D})s?\b\.?")
-_DAYS_RANGE_ZH = re.compile(rf"{_WEEK}(?P<a>[一二三四五六日天1-6])\s*(?:到|至|-|–|—|~)\s*{_WEEK}?(?P<b>[一二三四五六日天1-6])")
+_DAYS_RANGE_ZH = re.compile(
+    rf"{_WEEK}(?P<a>[一二三四五六日天1-6])\s*(?:到|至|-|–|—|~)\s*{_WEEK}?(?P<b>[一二三四五六日天1-6])"
+)
 _DAYS_ONE = re.compile(rf"\b(?P<a>{_D})s?\b")
 _DAYS_ONE_ZH = re.compile(rf"{_WEEK}(?P<a>[一二三四五六日天](?:[、和及,，]?(?:{_WEEK})?[一二三四五六日天])*)")
 _DAYS_KIND = re.compile(
@@ -311,7 +325,9 @@ _DAYS_KIND = re.compile(
     r"|\b(?P<end>weekends?)\b|\b(?P<all>every day|daily|each day|all week|seven days a week|any day)\b"
     r"|(?P<work_zh>工作日|平日|上班日|上学日|教学日)|(?P<end_zh>周末|双休日)|(?P<all_zh>每天|每日|天天)"
 )
-_NOT_ON = re.compile(r"(?:except|but not|other than|apart from|excluding|not)\s*(?:on|at|for|the)?\s*$|(?:除了?|除去)\s*$")
+_NOT_ON = re.compile(
+    r"(?:except|but not|other than|apart from|excluding|not)\s*(?:on|at|for|the)?\s*$|(?:除了?|除去)\s*$"
+)
 
 
 def _weekdays(scratch: _Scratch) -> None:
@@ -344,37 +360,52 @@ def _day(name: str) -> int:
 
 
 _AMPM = re.compile(
-    rf"\b(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})(?:[:.](?P<m>\d\d))?\s*(?P<half>[ap])\.?\s?m\b\.?"
+    rf"\b(?P<h>\d{{1,2}}"
+    rf"|{_HOURS})(?:[:.](?P<m>\d\d))?\s*(?P<half>[ap])\.?\s?m\b\.?"
 )
-_AMPM_RANGE = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?(?=\s*(?:-|–|—|to|until|till|and)\s*\d{1,2}(?:[:.]\d\d)?\s*([ap])\.?\s?m\b)")
+_AMPM_RANGE = re.compile(
+    r"\b(\d{1,2})(?:[:.](\d\d))?(?=\s*(?:-|–|—|to|until|till|and)\s*\d{1,2}(?:[:.]\d\d)?\s*([ap])\.?\s?m\b)"
+)
 _OCLOCK = re.compile(
-    rf"\b(?P<past>half past|quarter past|quarter to )?\s*(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})\s*"
+    rf"\b(?P<past>half past|quarter past|quarter to )?\s*(?P<h>\d{{1,2}}"
+    rf"|{_HOURS})\s*"
     r"(?:o'?\s?clock|o’clock)(?P<part> in the morning| in the afternoon| in the evening| at night)?"
 )
 _PAST = re.compile(
-    rf"\b(?P<past>half past|quarter past|a quarter past|quarter to|a quarter to) (?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})\b"
+    rf"\b(?P<past>half past|quarter past|a quarter past|quarter to|a quarter to) (?P<h>\d{{1,2}}"
+    rf"|{_HOURS})\b"
     r"(?P<part> in the morning| in the afternoon| in the evening| at night)?"
 )
 _WORD_PART = re.compile(
-    rf"\b(?P<h>\d{{1,2}}|{'|'.join(name for name in _NUMBERS if len(name) > 2)})(?P<part> in the morning| in the afternoon| in the evening| at night)\b"
+    rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?P<part> in the morning"
+    rf"| in the afternoon| in the evening| at night)\b"
 )
 _HOUR_H = re.compile(r"\b(?P<h>[01]?\d|2[0-4])\s?h(?P<m>[0-5]\d)?\b(?!\w)")
-_MILITARY = re.compile(r"\b([01]\d|2[0-3])([0-5]\d)(?=\s*(?:-|–|—|to|until|till|and|h\b|hrs\b|hours\b)\s*(?:[01]\d|2[0-3])[0-5]\d\b)")
+_MILITARY = re.compile(
+    r"\b([01]\d|2[0-3])([0-5]\d)(?=\s*(?:-|–|—|to|until|till|and|h\b|hrs\b|hours\b)\s*(?:[01]\d|2[0-3])[0-5]\d\b)"
+)
 _MILITARY_END = re.compile(r"(?<=\d\d:\d\d)(\s*(?:-|–|—|to|until|till|and)\s*)([01]\d|2[0-4])([0-5]\d)\b")
 _BARE_RANGE = re.compile(
     r"\b(?P<lead>from|between)\s+(?P<a>\d{1,2})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?P<b>\d{1,2})\b"
-    r"(?!\s*(?:minutes?|mins?|hours?|people|persons|metres|m\b|:|\.\d|o'|[ap]\.?m))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
+    r"(?!\s*(?:minutes?|mins?|hours?|people|persons|metres|m\b|:|\.\d|o'"
+    r"|[ap]\.?m))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
 _BARE_AFTER = re.compile(
     r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|-|–) (?P<a>\d{1,2}|"
-    + "|".join(name for name in _NUMBERS if len(name) > 2)  # noqa: PLR2004  # not `a`, `an`
-    + r")\b(?=\s*(?:$|[.,;!)]|on\b|every\b|in the (?:morning|afternoon|evening)|at night))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
+    + _HOURS
+    + r")\b(?=\s*(?:$|[.,;!)]|on\b|every\b|in the (?:morning|afternoon|evening)"
+    r"|at night))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
-_NOON = re.compile(r"\b(?P<lead>until|till|before|after|by|since|from|to|and|between|-|–)\s*(?P<what>noon|midday|midnight|lunch ?time|dusk|dawn)\b")
+_NOON = re.compile(
+    r"\b(?P<lead>until|till|before|after|by|since|from|to|and|between|-|–)\s*(?P<what>noon|midday|midnight"
+    r"|lunch ?time|dusk|dawn)\b"
+)
 _NOON_FIRST = re.compile(r"\b(?P<what>noon|midnight)(?=\s*(?:-|–|to|until|till|and)\s)")
 _PERIOD = r"(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|夜间|晚|早)?"
 _CLOCK_ZH = re.compile(
-    rf"{_PERIOD}(?P<next>次日|第二天)?(?P<h>\d{{1,2}}|[零〇一二两三四五六七八九十]{{1,3}})(?:点钟?|时(?!间|候))(?:(?P<half>半)|(?P<q>[一三])刻|(?P<m>[0-5]?\d|[零一二三四五十]{{1,3}})分?)?"
+    rf"{_PERIOD}(?P<next>次日|第二天)?(?P<h>\d{{1,2}}"
+    rf"|[零〇一二两三四五六七八九十]{{1,3}})(?:点钟?|时(?!间|候))(?:(?P<half>半)"
+    rf"|(?P<q>[一三])刻|(?P<m>[0-5]?\d|[零一二三四五十]{{1,3}})分?)?"
 )
 _CLOCK_ZH_PLAIN = re.compile(rf"{_PERIOD}(?=(?P<h>\d{{1,2}})[:：](?P<m>\d\d))(?:\d{{1,2}}[:：]\d\d)")
 _LATE = ("下午", "傍晚", "晚上", "夜里", "夜间", "晚", " in the afternoon", " in the evening", " at night")
@@ -429,7 +460,9 @@ def _worded(found: re.Match[str]) -> str:
     hour, past = number(found["h"]), (found.groupdict().get("past") or "").strip()
     if found["part"] in _LATE and hour < 12:  # noqa: PLR2004  # of a clock
         hour += 12
-    shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(past, 0)
+    shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(
+        past, 0
+    )
     return clock((hour * 60 + shift) % DAY)
 
 
@@ -454,10 +487,21 @@ def _bare(found: re.Match[str]) -> str:
 
 
 _T = r"(\d{1,2}:\d\d)"
-_OUTSIDE = re.compile(r"\b(?:outside(?: of)?|beyond)\s+(?:the (?:hours|time)s? (?:of|from|between)?\s*)?$|(?:除了?|非)\s*$")
-_BETWEEN = re.compile(rf"{_T}\s*(?:-|–|—|~|to|until|till|and|through|到|至)\s*(?:the )?(?:next|次日|第二天|凌晨|following)?\s*(?:day|morning)?\s*(?:at )?{_T}")
-_BEFORE = re.compile(rf"(?:\b(?:until|till|before|by|up to|no later than|not after|earlier than)\s+{_T})|(?:(?:到|至){_T})|(?:{_T}\s*(?:以前|之前|前))")
-_AFTER = re.compile(rf"(?:\b(?:after|from|since|as of|past|starting at|later than|not before)\s+{_T}(?: on| onwards?)?)|(?:{_T}\s*(?:以后|之后|后|起|开始))|(?:(?:从|自){_T})")
+_OUTSIDE = re.compile(
+    r"\b(?:outside(?: of)?|beyond)\s+(?:the (?:hours|time)s? (?:of|from|between)?\s*)?$|(?:除了?|非)\s*$"
+)
+_BETWEEN = re.compile(
+    rf"{_T}\s*(?:-|–|—|~|to|until|till|and|through|到|至)\s*(?:the )?(?:next|次日|第二天|凌晨|following)?\s*(?:day"
+    rf"|morning)?\s*(?:at )?{_T}"
+)
+_BEFORE = re.compile(
+    rf"(?:\b(?:until|till|before|by|up to|no later than|not after|earlier than)\s+{_T})|(?:(?:到|至){_T})"
+    rf"|(?:{_T}\s*(?:以前|之前|前))"
+)
+_AFTER = re.compile(
+    rf"(?:\b(?:after|from|since|as of|past|starting at|later than|not before)\s+{_T}(?: on| onwards?)?)"
+    rf"|(?:{_T}\s*(?:以后|之后|后|起|开始))|(?:(?:从|自){_T})"
+)
 _AT = re.compile(rf"\b(?:at|around|about)\s+{_T}|{_T}")
 _AROUND_MIN = 30
 _GOES = re.compile(r"\b(?:those|these|the|working|opening|business|office|school|normal)\s+hours\b")
@@ -488,24 +532,38 @@ def _both(single: list[Span]) -> bool:
 
 
 # fmt: off
-_PARTS: tuple[tuple[re.Pattern[str], Span], ...] = tuple((re.compile(pattern), span) for pattern, span in (
-    (r"\bearly (?:in the )?mornings?\b|清晨|清早|一早",                                             (4 * 60, 9 * 60)),
-    (r"\bmid-?mornings?\b",                                                                     (9 * 60, 12 * 60)),
-    (r"\b(?:in the )?(?:late )?mornings?\b|上午|早上|早晨|早间",                                    (5 * 60, 12 * 60 - 1)),
-    (r"\blunch ?(?:time|break|hour)?s?\b|\b(?:around |at )?(?:midday|noon)\b|中午|午间|午休",        (11 * 60, 14 * 60)),
-    (r"\bafternoons?\b|下午|午后",                                                                (12 * 60, 18 * 60 - 1)),
-    (r"\bevenings?\b|傍晚",                                                                      (17 * 60, 23 * 60 - 1)),
-    (r"\bovernight\b|\bnight[- ]?times?\b|\b(?:at|by|every|each|in the|during the|all|the)? ?nights?\b|夜间|夜里|夜晚|深夜|晚上|晚间|半夜", (21 * 60, 6 * 60 - 1)),
-    (r"凌晨",                                                                                    (0, 5 * 60)),
-))
-# fmt: on
-_ALWAYS = re.compile(
-    r"\bday and night\b|\bnight and day\b|\bby day and (?:by )?night\b|\baround the clock\b|\bround the clock\b|\b24 ?/ ?7\b|\b24 hours(?: a day)?\b"
-    r"|\bat (?:any|all) (?:time|hour)s?(?: of (?:the )?day)?(?: or night)?\b|\bat all times\b|\balways\b|\bany ?time\b|\bwhenever\b|任何时候|随时|全天|24小时|昼夜|日夜|白天黑夜|无论何时|任何时间|始终|一直"
+_PARTS_OF_DAY: tuple[tuple[Span, str], ...] = (
+    ((4 * 60, 9 * 60),       r"\bearly (?:in the )?mornings?\b|清晨|清早|一早"),
+    ((9 * 60, 12 * 60),      r"\bmid-?mornings?\b"),
+    ((5 * 60, 12 * 60 - 1),  r"\b(?:in the )?(?:late )?mornings?\b|上午|早上|早晨|早间"),
+    ((11 * 60, 14 * 60),     r"\blunch ?(?:time|break|hour)?s?\b|\b(?:around |at )?(?:midday|noon)\b|中午|午间|午休"),
+    ((12 * 60, 18 * 60 - 1), r"\bafternoons?\b|下午|午后"),
+    ((17 * 60, 23 * 60 - 1), r"\bevenings?\b|傍晚"),
+    ((21 * 60, 6 * 60 - 1),  r"\bovernight\b|\bnight[- ]?times?\b"),
+    ((21 * 60, 6 * 60 - 1),  r"\b(?:at|by|every|each|in the|during the|all|the)? ?nights?\b"),
+    ((21 * 60, 6 * 60 - 1),  r"夜间|夜里|夜晚|深夜|晚上|晚间|半夜"),
+    ((0, 5 * 60),            r"凌晨"),
 )
-_LIGHT = re.compile(r"\bsunrise to sunset\b|\bsunrise (?:and|until|till) sunset\b|\b(?:by day(?:light)?|daylight(?: hours)?|day ?time|during the day|in daylight|while it is light)\b|日出到日落|白天|白昼|天亮")
-_DARK = re.compile(r"\bsunset to sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b|\bin the dark\b|\bonce it is dark\b|\bwhen it(?:'s| is) dark\b|\bdarkness\b|\bfrom dusk\b|天黑以?后|日落以?后|天黑之后|入夜")
-_AFTER_HOURS = re.compile(r"\b(?:outside|after)(?: of)? (?:the |our |normal )?(?:working|opening|business|office|school|visiting|closing)? ?(?:hours|time)\b|\bafter closing\b|下班以?后|放学以?后|关门以?后|非工作时间|非营业时间")
+# fmt: on
+_PARTS = tuple((re.compile(pattern), span) for span, pattern in _PARTS_OF_DAY)
+_ALWAYS = re.compile(
+    r"\bday and night\b|\bnight and day\b|\bby day and (?:by )?night\b|\baround the clock\b"
+    r"|\bround the clock\b|\b24 ?/ ?7\b|\b24 hours(?: a day)?\b"
+    r"|\bat (?:any|all) (?:time|hour)s?(?: of (?:the )?day)?(?: or night)?\b|\bat all times\b|\balways\b"
+    r"|\bany ?time\b|\bwhenever\b|任何时候|随时|全天|24小时|昼夜|日夜|白天黑夜|无论何时|任何时间|始终|一直"
+)
+_LIGHT = re.compile(
+    r"\bsunrise to sunset\b|\bsunrise (?:and|until|till) sunset\b|\b(?:by day(?:light)?|daylight(?: hours)?"
+    r"|day ?time|during the day|in daylight|while it is light)\b|日出到日落|白天|白昼|天亮"
+)
+_DARK = re.compile(
+    r"\bsunset to sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b|\bin the dark\b|\bonce it is dark\b"
+    r"|\bwhen it(?:'s| is) dark\b|\bdarkness\b|\bfrom dusk\b|天黑以?后|日落以?后|天黑之后|入夜"
+)
+_AFTER_HOURS = re.compile(
+    r"\b(?:outside|after)(?: of)? (?:the |our |normal )?(?:working|opening|business|office|school|visiting"
+    r"|closing)? ?(?:hours|time)\b|\bafter closing\b|下班以?后|放学以?后|关门以?后|非工作时间|非营业时间"
+)
 _BREAKS = re.compile(r"\b(?:during|in|at) (?:the )?(?:breaks?|recess)\b|课间|休息时间")
 
 

@@ -1,7 +1,7 @@
 """Words of standing notes and what they name: objects, roles, places, sides. The table is config/words.toml.
 
-English is compared by stems of words, longest phrases first; Chinese, which is written without spaces, by the longest word
-of the table at each character. Nothing is guessed here: a word that the table lacks names nothing.
+English is compared by stems of words, longest phrases first; Chinese, written without spaces, by the longest word of
+the table at each character. Nothing is guessed here: a word that the table lacks names nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,38 @@ STOP = frozenset(
         *("a", "an", "the", "this", "that", "these", "those", "it", "its", "they", "them", "their", "he", "his", "she"),
         *("her", "we", "our", "us", "you", "your", "i", "my", "me", "who", "which", "what", "there", "here", "then"),
         *("and", "or", "but", "if", "as", "so", "than", "also", "too", "just", "only", "even", "ever", "very", "some"),
-        *("of", "at", "in", "on", "to", "by", "for", "with", "from", "into", "near", "up", "down", "out", "over", "off"),
-        *("under", "until", "till", "about", "around", "along", "across", "through", "behind", "between", "next", "past"),
+        *(
+            "of",
+            "at",
+            "in",
+            "on",
+            "to",
+            "by",
+            "for",
+            "with",
+            "from",
+            "into",
+            "near",
+            "up",
+            "down",
+            "out",
+            "over",
+            "off",
+        ),
+        *(
+            "under",
+            "until",
+            "till",
+            "about",
+            "around",
+            "along",
+            "across",
+            "through",
+            "behind",
+            "between",
+            "next",
+            "past",
+        ),
         *("is", "are", "be", "been", "was", "were", "do", "does", "did", "has", "have", "had", "may", "can", "must"),
         *("should", "shall", "will", "would", "could", "might", "not", "no", "any", "all", "every", "each", "when"),
         *("while", "after", "before", "during", "once", "time", "day", "night", "hour", "minute", "week", "one"),

@@ -9,8 +9,6 @@ import msgspec
 from rich.table import Table
 
 from pipeline.core import notebook, speaking
-from pipeline.core.notebook import Entry, Notebook
-from pipeline.core.notes import Note, Reading
 from pipeline.core.verdicts import Judge, raised, silenced
 from pipeline.core.when import WEEKDAYS, When, clock
 from pipeline.view.timeline import console, counted, printable
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pipeline.core.facts import Facts
+    from pipeline.core.notebook import Entry, Notebook
+    from pipeline.core.notes import Note, Reading
     from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import Settings
     from pipeline.core.speaking import Similarity
@@ -47,7 +47,7 @@ class Done(NamedTuple):
 
 def findings(note: Note, book: Notebook, camera: str, settings: Settings | None, lexicon: Lexicon) -> Findings:
     """Look a new note over: what was not read, places that no zone has, notes that say the opposite."""
-    zones = {}
+    zones: dict[str, tuple[str, ...]] = {}
     if settings is not None and settings.cameras:
         names = zone_names(settings, camera)
         for reading in note.readings:
@@ -126,7 +126,9 @@ def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_j
         told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one, book)} for one in done]
         _json({"incidents": len(done), "notes": rows, "verdicts": told})
         return
-    table = Table("", "note", "spoke", "silenced", "raised", title=f"{counted(len(done), 'incident')}", title_justify="left")
+    table = Table(
+        "", "note", "spoke", "silenced", "raised", title=f"{counted(len(done), 'incident')}", title_justify="left"
+    )
     for entry in book.notes:
         verdicts = [one.verdict for one in spoke[entry.id]]
         table.add_row(
@@ -210,7 +212,10 @@ def _times(when: When) -> list[str]:
 def _warnings(found: Findings) -> list[str]:
     lines = [f"  {where} is {' or '.join(zones)}" for where, zones in found.zones.items() if zones]
     lines += [f"  warning: not read: {printable(text)}" for text in found.unread]
-    lines += [f"  warning: no zone is called `{printable(where)}`: it is looked for in every incident's zone" for where in found.unknown]
+    lines += [
+        f"  warning: no zone is called `{printable(where)}`: it is looked for in every incident's zone"
+        for where in found.unknown
+    ]
     return lines + [f"  warning: {identifier}: {printable(text)}" for identifier, text in found.against]
 
 

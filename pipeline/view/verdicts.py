@@ -5,17 +5,18 @@ The format of the sets is described in tests/eval/verdicts/README.md.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 from rich.table import Table
 
-from pipeline.core import notes as compiling
 from pipeline.core import templates
+from pipeline.core.clauses import compile_note
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
-from pipeline.core.notes import Note, Polarity
+from pipeline.core.notes import Polarity, confirmed
 from pipeline.core.verdicts import Judge, Verdict
 from pipeline.view import cases
 from pipeline.view.timeline import console
@@ -126,9 +127,9 @@ def judge(chosen: Sequence[Case], means: Means, *, compile_: bool) -> list[Judge
     for case in chosen:
         key = case.notes, case.readings
         if key not in judges:
-            compiled = [compiling.compile_note(text, means.lexicon) for text in case.notes]
+            compiled = [compile_note(text, means.lexicon) for text in case.notes]
             if not compile_:
-                compiled = [compiling.confirmed(note, want) for note, want in zip(compiled, case.readings, strict=True)]
+                compiled = [confirmed(note, want) for note, want in zip(compiled, case.readings, strict=True)]
             judges[key] = Judge(means.book, means.lexicon, compiled, means.similarity)
         found.append(Judged(case, judges[key].verdict(case.facts)))
     return found
@@ -194,7 +195,7 @@ def _confidence(judged: Sequence[Judged]) -> dict[str, object]:
     rows = sorted(((one.verdict.confidence, one.right_note) for one in judged), reverse=True)
     bins = []
     error = 0.0
-    for low, high in zip(_BINS, _BINS[1:], strict=False):
+    for low, high in itertools.pairwise(_BINS):
         inside = [(told, right) for told, right in rows if low <= told < high or (high == 1.0 and told == 1.0)]
         if not inside:
             continue
@@ -227,7 +228,7 @@ def _readings(chosen: Sequence[Case], judged: Sequence[Judged], means: Means) ->
     told = {pair for case in chosen for pair in zip(case.notes, case.readings, strict=True)}
     wrong = {}
     for text, wanted in sorted(told):
-        found = compiling.compile_note(text, means.lexicon).polarity
+        found = compile_note(text, means.lexicon).polarity
         if found != wanted:
             wrong[text] = {"confirmed": wanted, "read": found}
     reference = judge(chosen, means, compile_=False)
@@ -249,7 +250,9 @@ def _print(judged: Sequence[Judged], about: dict[str, object]) -> None:
     screen = console()
     wrong = [one for one in judged if not one.right or (one.case.notes and not one.right_note)]
     if wrong:
-        table = Table("incident", "verdict", "accepted", "note", "because", title="Not as labelled", title_justify="left")
+        table = Table(
+            "incident", "verdict", "accepted", "note", "because", title="Not as labelled", title_justify="left"
+        )
         for one in wrong:
             verdict, expect = one.verdict, one.case.expect
             accepted = f"{'/'.join(expect.expected)}, {'/'.join(expect.action)}"
