@@ -153,9 +153,11 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     units = lexicon.scan(_ADDRESSEE.sub(lambda found: " " * len(found[0]), read.rest))
     said = cues.said(read.rest)
     who, more = _people(units, read.rest, lexicon)
-    yield _Draft(said.effect, who, more, places(read.rest, units), read.when, read.unread, clause.exception, said.both)
+    where = places(read.rest, units)
     if clause.forbids_rest:
-        yield _Draft("forbidden", (), (), places(read.rest, units), When(), (), exception=False, both=False)
+        yield _Draft("forbidden", (), (), where, When(), (), exception=False, both=False)
+    exception = clause.exception or clause.forbids_rest
+    yield _Draft(said.effect, who, more, where, read.when, read.unread, exception, said.both)
 
 
 def _joined(drafts: list[_Draft]) -> list[Reading]:

@@ -44,11 +44,11 @@ _RARE, _NOW = (
 )  # a note about less than a quarter of the week, and it is that quarter: it is likelier to be meant
 _UNLIKE = 0.6  # "guards" and somebody with a mop
 _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
-# P(two phrases mean one place | cosine): a logistic curve over 3 000 synonyms and 320 000 strangers of config/words.toml,
-# one synonym to six strangers; USE multilingual, area under the curve .89 in English, .94 in Chinese.
+# P(two phrases mean one place | cosine): a logistic curve over 3 000 pairs of synonyms and 320 000 of strangers out of
+# config/words.toml, one synonym to six strangers; USE multilingual, area under the curve .89 in English, .94 in Chinese.
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
-_OPEN = (0.12, 0.75)  # confidences between which the third step is asked
+_SURE = 0.75  # from which on no further step is asked
 
 _HEADS = frozenset(
     ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
@@ -66,7 +66,7 @@ _MIXED_UP = (
 )
 _AXES = (
     frozenset(("north", "south", "east", "west")), frozenset(("main", "rear", "side")), frozenset(("left", "right")),
-    frozenset(("upper", "lower")), frozenset(("inner", "outer")), frozenset(("staff", "guest")), frozenset("123456789"),
+    frozenset(("upper", "lower")), frozenset(("inner", "outer")), frozenset(("staff", "guest")),
 )  # fmt: skip
 
 
@@ -78,12 +78,14 @@ class Match(NamedTuple):
         readings: The halves of the note about the incident's object.
         named: Whether the note names what was seen, a class or a tag, rather than anybody.
         step: Which step of the cascade said so.
+        open: Whether a further step may know better: it is neither surely about this, nor about another place or kind.
     """
 
     confidence: float
     readings: tuple[Reading, ...]
     named: bool
     step: StepName
+    open: bool = False
 
 
 class _Phrase(NamedTuple):
@@ -136,15 +138,13 @@ class Listener:
         """Weigh every note against an incident, in their order."""
         seen = _seen(facts, self._lexicon)
         found = [self._match(at, seen, facts) for at in range(len(self.notes))]
-        return self._asked(facts, found) if self._scores else found
+        return self._asked(facts, found)
 
     def _asked(self, facts: Facts, found: list[Match]) -> list[Match]:
         """Let the third step say what it makes of the notes that are neither in nor out."""
-        least, most = _OPEN
-        left = [at for at, match in enumerate(found) if least < match.confidence < most]
-        if not left or any(match.confidence >= most for match in found):
+        left = [at for at, match in enumerate(found) if match.open]
+        if self._scores is None or not left or any(match.confidence >= _SURE for match in found):
             return found
-        assert self._scores is not None
         told = self._scores(facts, [self.notes[at].text for at in left])
         for at, score in zip(left, told, strict=True):
             found[at] = found[at]._replace(confidence=_logistic(score), step="model")
@@ -167,7 +167,10 @@ class Listener:
             )
             if (people and odds > best) or not best:
                 best, named = odds, exact or evident
-        return Match(round(_logistic(best), 3) if about else 0.0, tuple(about), named, step)
+        sure = round(_logistic(best), 3) if about else 0.0
+        known = bool(seen.zone.places) and all(phrase.places for phrase in self._phrases[at])
+        left = bool(about) and sure < _SURE and not (known and place <= _ELSEWHERE)
+        return Match(sure, tuple(about), named, step, left)
 
     def _equipped(self, reading: Reading, seen: _Seen) -> bool:
         roles = self._lexicon.table.roles
@@ -352,7 +355,7 @@ def _alike(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> float:
 
 
 def _more_exact(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> bool:
-    """Whether a note tells its place apart by a word that the zone has not: the dormitory's gate is not the main gate."""
+    """Whether a note tells its place apart by a word that the zone has not: the dormitory's gate, not the main gate."""
     exact = [names for names in phrase.places if not names & _HEADS]
     own = zone._replace(places=tuple(exact))
     return bool(exact and zone.places) and not any(_one_place(names, own, lexicon) for names in zone.places)
@@ -371,7 +374,9 @@ def _side(zone: frozenset[str], phrase: frozenset[str]) -> float:
         return 1.0
     if not zone or not phrase:
         return _HALF_SIDE
-    return _ELSEWHERE if any(zone & axis and phrase & axis for axis in _AXES) else _OTHER_AXIS
+    numbered = any(map(str.isdecimal, zone)) and any(map(str.isdecimal, phrase))
+    apart = numbered or any(zone & axis and phrase & axis for axis in _AXES)
+    return _ELSEWHERE if apart else _OTHER_AXIS
 
 
 def _seen(facts: Facts, lexicon: Lexicon) -> _Seen:

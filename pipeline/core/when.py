@@ -377,7 +377,8 @@ _PAST = re.compile(
     r"(?P<part> in the morning| in the afternoon| in the evening| at night)?"
 )
 _WORD_PART = re.compile(
-    rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?P<part> in the morning"
+    rf"\b(?P<lead>(?:at|until|till|before|after|from|between|and|to|by|since|around|about) )"
+    rf"(?P<h>\d{{1,2}}|{_HOURS})(?P<part> in the morning"
     rf"| in the afternoon| in the evening| at night)\b"
 )
 _HOUR_H = re.compile(r"\b(?P<h>[01]?\d|2[0-4])\s?h(?P<m>[0-5]\d)?\b(?!\w)")
@@ -463,7 +464,7 @@ def _worded(found: re.Match[str]) -> str:
     shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(
         past, 0
     )
-    return clock((hour * 60 + shift) % DAY)
+    return found.groupdict().get("lead", "") + clock((hour * 60 + shift) % DAY)
 
 
 def _bare_range(found: re.Match[str]) -> str:

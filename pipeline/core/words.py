@@ -257,7 +257,8 @@ def _units(text: str, names: dict[str, list[Name]]) -> Iterator[Unit]:
         start = tokens[at].start()
         last = tokens[at + length - 1]
         end = last.start() + len(_POSSESSIVE.sub("", last[0]))
-        yield Unit(text[start:end], key, start, end, tuple(dict.fromkeys(names.get(key, ()))))
+        found = [*names.get(key, ()), *([Name("side", key)] if key.isdecimal() else [])]  # hall 12 is not hall 13
+        yield Unit(text[start:end], key, start, end, tuple(dict.fromkeys(found)))
         at += length
 
 

@@ -1,0 +1,220 @@
+"""What `pipeline notes` and `pipeline eval verdicts` say and keep."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import main
+from pipeline.core import notebook
+from pipeline.core.errors import NoteError
+from pipeline.view import verdicts
+
+SETS = Path(__file__).parents[1] / "eval/verdicts"
+ROOF = "Nobody may be on the roof at any time."
+SITE = """
+[cameras.gate]
+source = "synthetic://"
+place = "main gate"
+[cameras.gate.zones.bay]
+name = "loading bay"
+polygon = [[0.1, 0.5], [0.6, 0.5], [0.6, 1.0]]
+"""
+FACTS = {
+    "camera": "roof-1",
+    "zone": "roof",
+    "local_time": "13:10",
+    "weekday": "Tuesday",
+    "light": "day",
+    "object": {"class": "van", "likelihood": 0.9, "count": 1},
+    "tags": [],
+    "track": {"dwell_s": 60, "direction": "none", "speed": "swaying", "visits_last_hour": 1},
+    "rules_hit": [],
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    def invoke(*arguments, config=None):
+        if config is not None:
+            (tmp_path / "site.toml").write_text(config, encoding="utf-8")
+            arguments = (*arguments, "--config", str(tmp_path / "site.toml"))
+        return CliRunner().invoke(main, [*arguments, "--state-dir", str(tmp_path)])
+
+    return invoke
+
+
+def added(run, text, *options, **more):
+    result = run("notes", "add", text, "--yes", *options, **more)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_a_note_is_shown_as_read_and_kept(run, tmp_path):
+    result = added(run, ROOF)
+    assert "person at roof; at any time: not in order" in result.stderr
+    (entry,) = notebook.load(tmp_path / "notes.json").notes
+    assert (entry.id, entry.text, entry.note.polarity) == ("n1", ROOF, "forbid")
+
+
+def test_without_a_terminal_nothing_is_kept_unless_confirmed(run, tmp_path):
+    result = run("notes", "add", ROOF)
+    assert result.exit_code == 2
+    assert "say --yes" in result.stderr
+    assert not (tmp_path / "notes.json").exists()
+
+
+def test_a_wrong_polarity_is_put_right(run):
+    result = added(run, ROOF, "--polarity", "allow", "--json")
+    assert json.loads(result.stdout)["polarity"] == "allow"
+
+
+def test_an_unknown_place_is_pointed_out_and_a_known_one_named(run):
+    result = added(run, "Nobody may be in the greenhouse.", config=SITE)
+    assert "no zone is called `greenhouse`" in result.stderr
+    result = added(run, "Trucks may wait at the unloading dock.", config=SITE)
+    assert "unloading dock is loading bay" in result.stderr
+
+
+def test_a_contradiction_is_pointed_out(run):
+    added(run, "Dogs may run in the yard.")
+    assert json.loads(added(run, "Dogs are not allowed in the yard.", "--json").stdout)["against"][0][0] == "n1"
+
+
+@pytest.mark.parametrize("text", ["", "word " * 2000])
+def test_an_empty_or_endless_note_is_refused(run, text):
+    result = run("notes", "add", text, "--yes")
+    assert result.exit_code == 2
+    assert "the note" in result.stderr
+
+
+def test_the_same_note_is_not_kept_twice(run):
+    added(run, ROOF)
+    assert "already, as n1" in run("notes", "add", ROOF, "--yes").stderr
+
+
+def test_a_camera_that_is_not_there_is_refused(run):
+    result = run("notes", "add", ROOF, "--yes", "--camera", "yard", config=SITE)
+    assert result.exit_code == 2
+    assert "no camera `yard`" in result.stderr
+
+
+def test_notes_are_listed_and_removed(run):
+    added(run, ROOF, "--camera", "roof-1")
+    (row,) = json.loads(run("notes", "list", "--json").stdout)
+    assert (row["id"], row["camera"], row["text"]) == ("n1", "roof-1", ROOF)
+    assert "at any time: not in order" in " ".join(run("notes", "list").stdout.split())
+    assert json.loads(run("notes", "remove", "n1", "--json").stdout) == {"removed": "n1"}
+    assert "no notes yet" in run("notes", "list").stdout
+    assert "no note `n1`" in run("notes", "remove", "n1").stderr
+
+
+def test_a_name_is_never_given_twice(run):
+    added(run, ROOF)
+    run("notes", "remove", "n1")
+    assert "n2: added" in added(run, ROOF).stdout
+
+
+@pytest.mark.parametrize("as_event", [False, True])
+def test_past_incidents_are_judged_with_the_notes(run, tmp_path, as_event):
+    added(run, "Report any vehicle on the roof.")
+    added(run, "Report any vehicle on the roof!", "--camera", "another")
+    path = tmp_path / "past.jsonl"
+    row = {"subject": "inc-1", "data": {"facts": FACTS}} if as_event else {"id": "inc-1", "facts": FACTS}
+    path.write_text(json.dumps(row) + "\n" + '{"type": "camera.lost"}\n', encoding="utf-8")
+    told = json.loads(run("notes", "check", str(path), "--no-encoder", "--json").stdout)
+    assert [(note["id"], note["spoke"], note["raised"]) for note in told["notes"]] == [
+        ("n1", 1, ["inc-1"]),
+        ("n2", 0, []),
+    ]
+    assert told["verdicts"][0]["verdict"]["action"] == "notify"
+    assert "inc-1" in run("notes", "check", str(path), "--no-encoder").stdout
+
+
+def test_a_file_without_incidents_is_refused(run, tmp_path):
+    path = tmp_path / "past.jsonl"
+    path.write_text("{}\n", encoding="utf-8")
+    assert "holds no incident" in run("notes", "check", str(path)).stderr
+
+
+@pytest.mark.parametrize("content", ["{", '{"format": 9, "next": 1, "notes": []}'])
+def test_a_damaged_file_of_notes_is_told_of(tmp_path, content):
+    (tmp_path / "notes.json").write_text(content, encoding="utf-8")
+    with pytest.raises(NoteError, match=r"notes\.json"):
+        notebook.load(tmp_path / "notes.json")
+
+
+def evaluated(*options):
+    result = CliRunner().invoke(main, ["eval", "verdicts", *options, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", ["test", "hand"])
+def test_verdicts_are_as_good_as_they_were(name):
+    found = evaluated("--set", str(SETS / f"{name}.jsonl"), "--no-encoder", "--compile")
+    assert found["decision"] >= 0.97
+    assert found["missed"] == 0
+    assert found["false_rate"] <= 0.03
+    assert found["right_note"] >= 0.97
+    assert found["injection_changed"] == 0
+    assert found["copy_exact"] == 1.0
+    assert found["reading_accuracy"] >= 0.95
+    assert found["coverage_at_95"] >= 0.9
+
+
+def test_what_wrong_readings_would_have_done_is_told(tmp_path):
+    row = {
+        "id": "a",
+        "language": "en",
+        "group": "notes",
+        "notes": [ROOF],
+        "readings": ["allow"],
+        "facts": FACTS
+        | {"object": {"class": "person", "likelihood": 0.9, "count": 1}, "rules_hit": ["restricted_zone"]},
+        "expect": {
+            "situation": ["activity"],
+            "expected": ["yes"],
+            "severity": ["none"],
+            "action": ["log"],
+            "note": [1],
+        },
+    }
+    path = tmp_path / "set.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    found = evaluated("--set", str(path), "--compile", "--no-encoder")
+    assert found["reading_accuracy"] == 0
+    assert found["wrong_readings_did"] == {"changed": 1, "silenced": 0, "raised": 1}
+    assert evaluated("--set", str(path), "--no-encoder")["decision"] == 1.0
+
+
+def test_the_table_for_people_names_what_is_not_as_labelled():
+    result = CliRunner().invoke(main, ["eval", "verdicts", "--set", str(SETS / "test.jsonl"), "--no-encoder"])
+    assert "By group and language" in result.stdout
+    assert "Confidence" in result.stdout
+
+
+def test_a_set_with_a_broken_line_is_refused(tmp_path):
+    path = tmp_path / "set.jsonl"
+    path.write_text('{"id": "a"}\n', encoding="utf-8")
+    result = CliRunner().invoke(main, ["eval", "verdicts", "--set", str(path)])
+    assert result.exit_code == 2
+    assert "line 1: no incident with a verdict" in result.stderr
+
+
+def test_the_set_is_large_enough_and_its_halves_share_no_site():
+    halves = {half: verdicts.read(SETS / f"{half}.jsonl") for half in ("train", "test")}
+    sites = {half: {case.id.partition("-")[0] for case in found} for half, found in halves.items()}
+    assert sum(map(len, halves.values())) >= 200
+    assert not sites["train"] & sites["test"]
+    assert {case.group for case in halves["test"]} == {"facts_only", "notes", "tricky", "injection", "copy"}
+
+
+def test_the_set_is_what_its_generator_makes(tmp_path, monkeypatch):
+    from tools import make_verdicts  # noqa: PLC0415  # a script
+
+    monkeypatch.setattr(make_verdicts, "FOLDER", tmp_path)
+    make_verdicts.main()
+    for half in ("train", "test"):
+        assert (tmp_path / f"{half}.jsonl").read_bytes() == (SETS / f"{half}.jsonl").read_bytes()

@@ -1,0 +1,120 @@
+"""Times in plain words: what is read of them, and whether they hold."""
+
+import pytest
+
+from pipeline.core import when
+from pipeline.core.when import When
+from tests import fakes
+
+WEEK = tuple(range(5))
+
+
+def hours(*spans):
+    return tuple(tuple(when.minutes(end) for end in span.split("-")) for span in spans)
+
+
+def at(weekday, clock, **changes):
+    return fakes.facts(weekday=weekday, local_time=clock, **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("07:00-17:00 on weekdays", When(weekdays=WEEK, hours=hours("07:00-17:00"))),
+        ("between 20:00 and 22:00, Monday to Friday", When(weekdays=WEEK, hours=hours("20:00-22:00"))),
+        ("from 9 am to 8 pm", When(hours=hours("09:00-20:00"))),
+        ("between ten at night and six in the morning", When(hours=hours("22:00-06:00"))),
+        ("0700-1900 Mon-Fri", When(weekdays=WEEK, hours=hours("07:00-19:00"))),
+        ("half past six in the evening until midnight", When(hours=hours("18:30-24:00"))),
+        ("before noon", When(hours=hours("05:00-12:00"))),
+        ("after 10 pm on weekends", When(weekdays=(5, 6), hours=hours("22:00-04:59"))),
+        ("on Tuesday and Thursday evenings until 21:30", When(weekdays=(1, 3), hours=hours("17:00-21:30"))),
+        ("every morning between 04:30 and 05:30", When(hours=hours("04:30-05:30"))),
+        ("every day except Sunday", When(weekdays=(0, 1, 2, 3, 4, 5))),
+        ("outside 07:00-18:00", When(hours=hours("07:00-18:00"), outside=True)),
+        ("every full hour", When(every_min=60)),
+        ("from sunrise to sunset", When(dark=False)),
+        ("after dark", When(dark=True)),
+        ("for up to half an hour", When(most_s=1800)),
+        ("five minutes at most", When(most_s=300)),
+        ("more than three people", When(least=4)),
+        ("at most 2 people", When(most=2)),
+        ("at any time, day and night", When()),
+        ("周一到周五晚上八点到十点", When(weekdays=WEEK, hours=hours("20:00-22:00"))),
+        ("工作日7:00到17:00,最多15分钟", When(weekdays=WEEK, hours=hours("07:00-17:00"), most_s=900)),
+        ("周一、周三下午两点到四点", When(weekdays=(0, 2), hours=hours("14:00-16:00"))),
+        ("早上六点半以前", When(hours=hours("05:00-06:30"))),
+        ("晚上十点到早上六点", When(hours=hours("22:00-06:00"))),
+        ("每个整点", When(every_min=60)),
+        ("超过一个半小时", When(most_s=5400)),
+        ("三人以上", When(least=3)),
+        ("任何时候", When()),
+    ],
+)
+def test_a_time_is_read(text, expected):
+    assert when.read(text).when == expected
+
+
+def test_what_cannot_be_checked_is_told():
+    assert when.read("not in summer, and never on 24 December").unread == ("in summer", "on 24 december")
+
+
+def test_what_was_read_is_blanked_out():
+    assert when.read("Trucks from 07:00 to 17:00 here").rest.split() == ["trucks", "from", "here"]
+
+
+@pytest.mark.parametrize(
+    ("text", "weekday", "clock", "state"),
+    [
+        ("07:00-17:00 on weekdays", "Monday", "17:00", "open"),
+        ("07:00-17:00 on weekdays", "Saturday", "10:00", "closed"),
+        ("until 08:15", "Monday", "08:16", "closed"),
+        ("every full hour", "Monday", "02:57", "open"),
+        ("every full hour", "Monday", "02:27", "closed"),
+        ("Friday 22:00-06:00", "Friday", "23:00", "open"),
+        ("Friday 22:00-06:00", "Saturday", "05:00", "open"),
+        ("Friday 22:00-06:00", "Friday", "05:00", "closed"),
+        ("outside 07:00-18:00", "Friday", "19:00", "open"),
+    ],
+)
+def test_a_time_holds_or_not(text, weekday, clock, state):
+    assert when.state(when.read(text).when, at(weekday, clock)) == state
+
+
+def test_a_prohibition_of_one_night_holds_on_both_its_days():
+    night = when.read("Friday 22:00-06:00").when
+    assert when.state(night, at("Friday", "05:00"), lenient=True) == "open"
+
+
+def test_a_stay_is_over_its_limit_after_a_moment_of_grace():
+    limit = When(most_s=600)
+    assert when.state(limit, at("Monday", "10:00", dwell_s=629)) == "open"
+    assert when.state(limit, at("Monday", "10:00", dwell_s=631)) == "over"
+
+
+def test_too_many_at_once_are_over_the_limit():
+    assert when.state(When(most=2), at("Monday", "10:00", count=3)) == "over"
+
+
+def test_without_a_clock_nothing_is_known_of_hours():
+    assert when.state(When(weekdays=(0,)), at("", "")) == "unknown"
+    assert when.state(When(), at("", "")) == "open"
+
+
+def test_lamps_by_day_do_not_mean_that_it_is_dark():
+    dark = When(dark=True)
+    assert when.state(dark, at("Monday", "12:00", light="lit")) == "closed"
+    assert when.state(dark, at("Monday", "22:00", light="lit")) == "open"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("7", 7), ("fifteen", 15), ("二十三", 23), ("十", 10), ("两", 2), ("一百二十", 120), ("x", 0)]
+)
+def test_numbers_are_read_in_words(text, value):
+    assert when.number(text) == value
+
+
+def test_the_share_of_a_week_is_known():
+    assert when.share(When()) == 1
+    assert when.share(When(weekdays=(5, 6))) == pytest.approx(2 / 7)
+    assert when.share(When(hours=hours("00:00-06:00"))) == pytest.approx(0.25)
