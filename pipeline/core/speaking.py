@@ -38,14 +38,11 @@ _ELSEWHERE = 0.1  # it names another place
 _NEAR = 0.5
 _SETTLED = 0.8  # the encoder has nothing to add
 _CLOSE = 0.6  # a zone is named by a place from so much likeness on
-_RARE, _NOW = (
-    0.25,
-    0.8,
-)  # a note about less than a quarter of the week, and it is that quarter: it is likelier to be meant
+_RARE, _NOW = 0.25, 0.8  # a note about less than a quarter of the week, and it is that hour: it is likelier meant
 _UNLIKE = 0.6  # "guards" and somebody with a mop
 _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
-# P(two phrases mean one place | cosine): a logistic curve over 3 000 pairs of synonyms and 320 000 of strangers out of
-# config/words.toml, one synonym to six strangers; USE multilingual, area under the curve .89 in English, .94 in Chinese.
+# P(two phrases mean one place | cosine): a logistic curve over 3 000 pairs of synonyms and 320 000 of strangers of
+# config/words.toml, one synonym to six strangers (USE multilingual, area under the curve .89 in English, .94 in Chinese).
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
