@@ -6,6 +6,7 @@ once, the place say, holds for both halves.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +14,9 @@ import msgspec
 
 from pipeline.core import cues
 from pipeline.core import when as times
-from pipeline.core.notes import Note, Reading, check, contradictions
+from pipeline.core.notes import UNREADABLE, Note, Reading, check, contradictions
 from pipeline.core.when import When
-from pipeline.core.words import STOP, Lexicon, Unit, chinese
+from pipeline.core.words import STOP, Lexicon, Name, Unit, chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,8 +93,11 @@ _FOR_ONLY = re.compile(
     r"|only) for (?P<them>[^,.;]+)",
     re.IGNORECASE,
 )
-_ONLY = re.compile(r"^\s*only\s+(?!on\b|at\b|from\b|between\b|until\b|in\b)|^(?:只有|仅限?)", re.IGNORECASE)
-_DANGLING = re.compile(r"^(?:that|this|it|they|these|those|there)\b", re.IGNORECASE)
+_ONLY = re.compile(
+    r"^\s*(?:[a-z]+ ){1,2}only\b(?! (?:may|can|must|on|at|from|between|until|in)\b)"
+    r"|^\s*only\s+(?!on\b|at\b|from\b|between\b|until\b|in\b)|^(?:只有|仅限?)",
+    re.IGNORECASE,
+)
 
 
 def _clauses(line: str) -> Iterator[_Clause]:
@@ -157,7 +161,10 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     if clause.forbids_rest:
         yield _Draft("forbidden", (), (), where, When(), (), exception=False, both=False)
     exception = clause.exception or clause.forbids_rest
-    yield _Draft(said.effect, who, more, where, read.when, read.unread, exception, said.both)
+    unread = read.unread
+    if exception and not who and not read.when.timed:
+        unread = (*unread, f"the exception `{clause.text.strip()}`: it excepts nothing")
+    yield _Draft(said.effect, who, more, where, read.when, unread, exception, said.both)
 
 
 def _joined(drafts: list[_Draft]) -> list[Reading]:
@@ -229,9 +236,10 @@ def _together(one: When, other: When) -> When:
 
 
 def _reading(draft: _Draft) -> Reading:
+    lost = draft.exception and not draft.who and not draft.when.timed
     return Reading(
         effect=draft.effect or "allowed",
-        who=_names(draft.who),
+        who=(UNREADABLE,) if lost else _names(draft.who),
         with_=_names(draft.more),
         where=draft.where,
         when=draft.when,
@@ -264,7 +272,7 @@ _PEOPLE = ("class", "group", "role")
 _PERSON_SUFFIX = re.compile(
     r"(?:ers?|ors?|ists?|ians?|men|crews?|teams?|staff|compan(?:y|ies)|firms?|people|folks?)$", re.IGNORECASE
 )
-_PERSON_ZH = re.compile(r"[\u3400-\u9fff]{1,3}(?:员|工|师|者|队|客)")
+_PEOPLE_ZH = frozenset("员工师者队客民商户长手们")
 _AND = re.compile(
     r"\s*(?:,|，|、|and|or|nor|和|及|与|或|以及|and/or|/)\s*(?:the|any|other|all|their|stray|wild)?\s*", re.IGNORECASE
 )
@@ -288,7 +296,7 @@ def _people(units: list[Unit], text: str, lexicon: Lexicon) -> tuple[tuple[Unit,
         and not unit.has("place")
         and (lexicon.animals.intersection(unit.has("class")) or not _modifies(units, at, text))
     ]
-    guessed = _guessed(units) if not found else None
+    guessed = (_guessed(units) or _doing(units, text)) if not found else None
     if guessed is not None:
         return (guessed,), ()
     if not found:
@@ -297,14 +305,20 @@ def _people(units: list[Unit], text: str, lexicon: Lexicon) -> tuple[tuple[Unit,
     taken = 1
     for unit in found[1:]:
         between = text[first[-1].end : unit.start]
-        if unit.has("class") and (between in _OWNED or (between == " " and first[-1].has("group"))):
-            first[-1] = unit  # a stray cat is a cat, a guest's car is a car
+        if unit.has("class") and (between in _OWNED or (between == " " and _headed(first[-1], unit, lexicon))):
+            first[-1] = unit  # a stray cat is a cat, a guest's car and a camper van are vehicles
         elif _AND.fullmatch(between):
             first.append(unit)
         else:
             break
         taken += 1
     return tuple(first), tuple(found[taken:])
+
+
+def _headed(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
+    """Whether two words in a row name one thing, the second of them: stray cats, camper vans; not `the team trains`."""
+    driven = before.has("role") and lexicon.vehicles.intersection(unit.has("class")) and unit.stem != "train"
+    return bool(before.has("group") or driven)
 
 
 _OWNED = ("' ", "'s ", "\u2019 ", "\u2019s ")
@@ -326,12 +340,35 @@ def _noun(unit: Unit) -> bool:
     return unit.stem not in STOP and _nominal(unit.stem)
 
 
+_ONE = re.compile(
+    r"\b(?:you|one|we) (?:may|can|could|might|must|should|are|is)\b"
+    r"|\b(?:fine|okay|ok|allowed|permitted|all right|alright|acceptable|normal) (?:to|for)\b",
+    re.IGNORECASE,
+)
+
+
+def _doing(units: list[Unit], text: str) -> Unit | None:
+    """`Bathing in the lake is fine`, `you may cross the yard`: people are meant without being named."""
+    first = next((unit for unit in units if unit.stem not in STOP), None)
+    if _ONE.search(text) or (first is not None and not first.names and first.stem.endswith("ing")):
+        return Unit("", "person", 0, 0, (Name("class", "person"),))
+    return None
+
+
 def _guessed(units: list[Unit]) -> Unit | None:
     """English and Chinese say by the ending that a word names people; it is looked for where subjects stand."""
     for unit in [unit for unit in units if unit.stem not in STOP][:3]:
         word = unit.text.casefold()
         if not unit.names and len(word) > 4 and word not in _NOT_PEOPLE and _PERSON_SUFFIX.search(word):  # noqa: PLR2004
             return unit
+    return _guessed_zh(units)
+
+
+def _guessed_zh(units: list[Unit]) -> Unit | None:
+    """A Chinese word that the table lacks and that ends as words for people do: 村民, 驯兽师."""
+    for before, unit in itertools.pairwise(units):
+        if unit.text in _PEOPLE_ZH and not unit.names and not before.names and before.end == unit.start:
+            return unit._replace(text=before.text + unit.text, stem=before.stem + unit.stem, start=before.start)
     return None
 
 
@@ -364,11 +401,14 @@ _NO_PLACE = _set(
 )
 
 
+_NO_SPOT = (*_PEOPLE, "anywhere")
+
+
 def places(text: str, units: list[Unit]) -> tuple[str, ...]:
     """The places of a clause as written: those of the table with what belongs to them, or what a preposition names."""
     found: list[tuple[int, int]] = []
     for at, unit in enumerate(units):
-        if not unit.has("place") or (any(name.kind in _PEOPLE for name in unit.names)):
+        if not unit.has("place") or any(name.kind in _NO_SPOT for name in unit.names):
             continue
         start, end = unit.start, unit.end
         before = at - 1
@@ -376,6 +416,8 @@ def places(text: str, units: list[Unit]) -> tuple[str, ...]:
             start = units[before].start
             before -= 1
         if at + 1 < len(units) and units[at + 1].has("side") and not text[end : units[at + 1].start].strip():
+            end = units[at + 1].end
+        if at + 1 < len(units) and _follows(units, at, text):
             end = units[at + 1].end
         if found and found[-1][1] >= start and not text[found[-1][1] : start].strip():
             found[-1] = (found[-1][0], end)  # 办公楼 + 走廊
@@ -385,7 +427,7 @@ def places(text: str, units: list[Unit]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(text[start:end].strip() for start, end in found))
     named = [match["what"].strip() for match in (*_SUBJECT.finditer(text), *_PREPOSITION.finditer(text))]
     named += [match["what"] or match["head"] for match in _PLACE_ZH.finditer(text)]
-    known = {unit.text for unit in units if any(name.kind in _PEOPLE for name in unit.names)}
+    known = {unit.text for unit in units if any(name.kind in _NO_SPOT for name in unit.names)}
     return tuple(
         dict.fromkeys(
             name
@@ -393,6 +435,20 @@ def places(text: str, units: list[Unit]) -> tuple[str, ...]:
             if name and name not in _NO_PLACE and name not in known and not set(name.split()) <= STOP | _NO_PLACE
         )
     )[:2]
+
+
+_ENDS = re.compile(
+    r"\s*(?:$|[.,;:!?]|\s{2}|(?:is|are|may|must|on|at|in|from|between|by|until|before|after|every)\b)", re.IGNORECASE
+)
+
+
+def _follows(units: list[Unit], at: int, text: str) -> bool:
+    """Whether the word behind a place is the place: the cellar hatch, the kitchen window; not `the pond freezes`."""
+    after = units[at + 1]
+    if text[units[at].end : after.start] != " " or after.names or not after.text.isascii():
+        return False
+    ends = _ENDS.match(text, after.end)
+    return _noun(after) and not after.text.endswith("s") and ends is not None
 
 
 def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
 
 Polarity: TypeAlias = Literal["allow", "forbid", "except", "dual"]
+UNREADABLE = "?"
+"""Whom a half is about that could not be read: it is kept, so that its author sees it, and never speaks."""
 Outcome: TypeAlias = Literal["allowed", "forbidden", "over", "outside", "silent"]
 
 MOST_CHARACTERS = 500
@@ -117,6 +119,8 @@ def confirmed(note: Note, wanted: Polarity) -> Note:
         chosen = bad or [msgspec.structs.replace(reading, effect="forbidden") for reading in good]
     else:
         timed = max(note.readings, key=lambda reading: reading.when.timed)
+        if not timed.when.timed:  # what it excepts was not read, so it excepts nothing
+            timed = msgspec.structs.replace(timed, who=(UNREADABLE,))
         chosen = [
             Reading("forbidden", where=timed.where, who=timed.who if bad else ()),
             msgspec.structs.replace(timed, effect="allowed", exception=wanted == "except"),

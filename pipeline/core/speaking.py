@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from pipeline.core import when as times
 from pipeline.core.clauses import has_unknown_noun
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
+from pipeline.core.notes import UNREADABLE
 from pipeline.core.words import STOP, Lexicon, Unit
 
 if TYPE_CHECKING:
@@ -33,16 +34,17 @@ Scores: TypeAlias = "Callable[[Facts, Sequence[str]], Sequence[float]]"
 # .95, on the place about people of one trade .82, on a place that is near by about the very class .62.
 _BIAS, _PLACE, _PEOPLE, _TAGS = -8.0, 5.0, 6.0, 1.0
 _NOWHERE = 0.75  # a note that names no place holds everywhere
-_SOMEWHERE = 0.45  # it names none that was read, but has words that nobody knows
+_SOMEWHERE = 0.45  # it names none that was read, but is about people, or has words that nobody knows
 _ELSEWHERE = 0.1  # it names another place
 _NEAR = 0.5
 _SETTLED = 0.8  # the encoder has nothing to add
 _CLOSE = 0.6  # a zone is named by a place from so much likeness on
 _RARE, _NOW = 0.25, 0.8  # a note about less than a quarter of the week, and it is that hour: it is likelier meant
+_UNNAMED = 0.6  # a permission whose subject was not read: hardly for anybody
 _UNLIKE = 0.6  # "guards" and somebody with a mop
 _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
 # P(two phrases mean one place | cosine): a logistic curve over 3 000 pairs of synonyms and 320 000 of strangers of
-# config/words.toml, one synonym to six strangers (USE multilingual, area under the curve .89 in English, .94 in Chinese).
+# config/words.toml, one synonym to six strangers (USE multilingual, area under the curve .89 English, .94 Chinese).
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
@@ -128,6 +130,7 @@ class Listener:
         self._scores = calibrated(scores) if scores else None
         self._phrases = [_places(note, lexicon) for note in self.notes]
         self._stems = [frozenset(unit.stem for unit in lexicon.scan(note.text)) - STOP for note in self.notes]
+        self._anywhere = [_everywhere(note, lexicon) for note in self.notes]
         self._unknown = [_leftover(note, lexicon) for note in self.notes]
         self._drives = [any(unit.has("vehicle") for unit in lexicon.scan(note.text)) for note in self.notes]
 
@@ -152,7 +155,7 @@ class Listener:
         tags = bool(seen.tags & self._stems[at])
         best, named, about = 0.0, False, []
         for reading in self.notes[at].readings:
-            people, exact = self._people(reading, seen, drives=self._drives[at])
+            people, exact = self._people(at, reading, seen, drives=self._drives[at])
             evident = tags or self._equipped(reading, seen)
             if people >= 0.3:  # noqa: PLR2004  # below, it is about somebody else
                 about.append(reading)
@@ -175,6 +178,8 @@ class Listener:
 
     def _place(self, at: int, seen: _Seen) -> tuple[float, StepName]:
         phrases = self._phrases[at]
+        if not phrases and seen.classes & _HUMAN and not self._anywhere[at]:
+            return _SOMEWHERE, "words"  # people are somewhere; what is said of animals may hold everywhere
         if not phrases:
             return (_SOMEWHERE if self._unknown[at] else _NOWHERE), "words"
         share = max(_alike(seen.zone, phrase, self._lexicon) for phrase in phrases)
@@ -188,9 +193,13 @@ class Listener:
             guess = _NEAR if cosine >= _SURE_COSINE else 0.0
         return (guess, "encoder") if guess > share else (share, "words")
 
-    def _people(self, reading: Reading, seen: _Seen, *, drives: bool) -> tuple[float, bool]:
+    def _people(self, at: int, reading: Reading, seen: _Seen, *, drives: bool) -> tuple[float, bool]:
         """How well what was seen fits whom a half names, 0..1, and whether it names the class itself."""
+        if reading.who == (UNREADABLE,) or not (reading.who or self._phrases[at]):
+            return 0.0, False  # nobody knows what it is about
         if not reading.who:
+            if reading.effect == "allowed" and not drives:
+                return _UNNAMED * _anybody(seen, self._lexicon, drives=drives), False
             return _anybody(seen, self._lexicon, drives=drives), False
         several = len(reading.who) > 1 and set(reading.who) <= self._lexicon.vehicles
         if several and seen.classes & self._lexicon.vehicles - set(reading.who):
@@ -295,12 +304,14 @@ def _places(note: Note, lexicon: Lexicon) -> tuple[_Phrase, ...]:
     return tuple(_phrase(where, lexicon) for where in written)
 
 
+def _everywhere(note: Note, lexicon: Lexicon) -> bool:
+    return any(unit.has("anywhere") for unit in lexicon.scan(note.text))
+
+
 def _leftover(note: Note, lexicon: Lexicon) -> bool:
     """Whether a note has nouns that name nothing, one of which may be a place."""
     rest = times.read(note.text).rest
-    if any(unit.has("anywhere") for unit in lexicon.scan(rest)):
-        return False
-    return has_unknown_noun(rest, lexicon)
+    return not _everywhere(note, lexicon) and has_unknown_noun(rest, lexicon)
 
 
 def _phrase(text: str, lexicon: Lexicon) -> _Phrase:

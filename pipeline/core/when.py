@@ -278,6 +278,7 @@ _MOST = re.compile(
     rf"\b(?:more than|over|above|exceeding) (?P<over>{_N}) (?!minutes?|hours?|seconds?|mins?|o'clock"
     rf"|[ap]m\b)(?=[a-z])"
     rf"|\b(?:at most|no more than|not more than|up to|a maximum of) (?P<most>{_N}) (?!minutes?|hours?|mins?)(?=[a-z])"
+    rf"|\b(?P<most_of>{_N}) at (?:the )?most\b"
     rf"|\b(?P<least>{_N}) or more\b|\bat least (?P<atleast>{_N}) (?=[a-z])"
     rf"|\bgroups? of (?P<group>{_N})(?: or more)?\b"
     rf"|(?:超过|多于)(?P<over_zh>{_Z})(?:个人|人|名|辆|只)|最多(?P<most_zh>{_Z})(?:个人|人|名|辆|只)"
@@ -391,6 +392,9 @@ _BARE_RANGE = re.compile(
     r"(?!\s*(?:minutes?|mins?|hours?|people|persons|metres|m\b|:|\.\d|o'"
     r"|[ap]\.?m))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
+_BARE_SPAN = re.compile(
+    r"(?<=[\s,(])(?P<a>\d{1,2})(?P<join>\s?[-\u2013]\s?)(?P<b>\d{1,2})(?=\s*(?:$|[.,;)]|on\b|every\b))"
+)
 _BARE_AFTER = re.compile(
     r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|-|–) (?P<a>\d{1,2}|"
     + _HOURS
@@ -423,6 +427,7 @@ def _clocks(scratch: _Scratch) -> None:
     scratch.put(_MILITARY_END, lambda found: f"{found[1]}{found[2]}:{found[3]}")
     scratch.put(_HOUR_H, lambda found: f"{int(found['h']):02d}:{found['m'] or '00'}")
     scratch.put(_BARE_RANGE, _bare_range)
+    scratch.put(_BARE_SPAN, _bare_span)
     scratch.put(_BARE_AFTER, _bare)
     noon = {"noon": "12:00", "midday": "12:00", "midnight": "24:00", "dusk": "20:00", "dawn": "06:00"}
     scratch.put(_NOON, lambda found: f"{found['lead']} {noon.get(found['what'], '12:00')}")
@@ -476,6 +481,12 @@ def _bare_range(found: re.Match[str]) -> str:
     if first > 24 or last > 24:  # noqa: PLR2004  # no hours
         return found[0]
     return f"{found['lead']} {first:02d}:00{found['join']}{last:02d}:00"
+
+
+def _bare_span(found: re.Match[str]) -> str:
+    """`8-18`, where nothing but hours can be meant."""
+    first, last = int(found["a"]), int(found["b"])
+    return f"{first:02d}:00{found['join']}{last:02d}:00" if first < last <= 24 else found[0]  # noqa: PLR2004  # hours
 
 
 def _bare(found: re.Match[str]) -> str:
@@ -558,7 +569,8 @@ _LIGHT = re.compile(
     r"|day ?time|during the day|in daylight|while it is light)\b|日出到日落|白天|白昼|天亮"
 )
 _DARK = re.compile(
-    r"\bsunset to sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b|\bin the dark\b|\bonce it is dark\b"
+    r"\b(?:between |from )?sunset (?:to|and|until|till) sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b"
+    r"|\bin the dark\b|\bonce it is dark\b"
     r"|\bwhen it(?:'s| is) dark\b|\bdarkness\b|\bfrom dusk\b|天黑以?后|日落以?后|天黑之后|入夜"
 )
 _AFTER_HOURS = re.compile(

@@ -41,7 +41,9 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             yield number, msgspec.json.decode(line, type=dict[str, Any])
         except msgspec.MsgspecError as error:
-            raise ConfigError(f"{path}, line {number}: no JSON object ({error})") from error
+            raise ConfigError(
+                f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
+            ) from error
 
 
 def past(path: Path) -> list[tuple[str, Facts]]:

@@ -94,6 +94,22 @@ def test_a_covered_lens_is_no_fog():
     assert verdict.action == "alarm"
 
 
+@pytest.mark.parametrize(
+    "text", ["Do not report it.", "People are normal.", "Strange things happen; ignore that.", "一切正常,不用管。"]
+)
+def test_a_note_of_which_nobody_knows_what_it_is_about_silences_nothing(text):
+    assert judge(text).verdict(facts("roof", rules_hit=("restricted_zone",))).action == "alarm"
+
+
+def test_an_exception_that_was_not_read_excepts_nothing():
+    found = judge("Nobody may use the fire escape, except in an emergency.")
+    assert found.verdict(facts("fire escape", rules_hit=("zone_entered",))).expected == "no"
+
+
+def test_what_is_said_of_the_whole_site_holds_everywhere():
+    assert judge("Ignore cats on the premises.").verdict(facts("roof", label="cat")).note == 1
+
+
 def test_who_carries_a_crowbar_is_not_taken_for_a_guard():
     note = "Guards walk along the fence at night."
     seen = {"rules_hit": ("after_hours",), "local_time": "02:00", "light": "night"}
