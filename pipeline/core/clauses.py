@@ -146,7 +146,7 @@ _ADDRESSEE = re.compile(
     r"\b(?:call|phone|ring|tell|inform|notify|alert|warn|page|wake)\s+(?:the |my |our "
     r"|a )?[a-z' ]{2,40}?\s+(?=if|when|whenever|about|as soon as|that|once)"
     r"|(?:call|phone|ring|tell|inform|notify|alert|warn|page|wake) (?:the |my |our )?[a-z' ]{2,30}(?=\s*(?:[.,;!]|$))"
-    r"|(?:通知|告诉|联系|报告给?|打电话给)[\u3400-\u9fff]{0,6}?(?=[，。；,;]|$)",
+    r"|(?:通知|告诉|联系|报告给?|打电话给)[\u3400-\u9fff]{0,6}?(?=[，。；,;]|$)|马上|立马",
     re.IGNORECASE,
 )
 """Whom to tell is not whom the note is about."""
@@ -198,6 +198,8 @@ def _exception(groups: list[_Draft], draft: _Draft) -> list[_Draft]:
 
 def _continues(last: _Draft, draft: _Draft) -> bool:
     """Whether a clause speaks on about the same: it names nobody new, and does not say the opposite."""
+    if last.effect is None and not last.when.timed and _overlap(last.who, draft.who):
+        return True  # "cyclists dismount there: report any bike" tells first what is usual, then what is not
     if draft.who and not _same(last.who, draft.who) and not (draft.effect == last.effect or draft.effect is None):
         return last.effect is None and _covers(draft.who, last.who)
     if last.effect is None or draft.effect is None:
@@ -208,6 +210,11 @@ def _continues(last: _Draft, draft: _Draft) -> bool:
 
 def _same(one: tuple[Unit, ...], other: tuple[Unit, ...]) -> bool:
     return {unit.stem for unit in one} == {unit.stem for unit in other}
+
+
+def _overlap(one: tuple[Unit, ...], other: tuple[Unit, ...]) -> bool:
+    names = [{name for unit in units for name in unit.names if name.kind in _PEOPLE} for units in (one, other)]
+    return not names[0].isdisjoint(names[1])
 
 
 def _covers(wide: tuple[Unit, ...], narrow: tuple[Unit, ...]) -> bool:

@@ -36,6 +36,7 @@ def effect(text, **changes):
         ("Never mind the seals on the slipway.", "allow"),
         ("If you see a fox near the hen house, do not call me.", "allow"),
         ("If you see a fox near the hen house, call me.", "forbid"),
+        ("Cyclists have to dismount in the zone: report any bike there.", "forbid"),
         ("Keep the fire exit free at all times.", "forbid"),
         ("Access to the roof is denied to everyone.", "forbid"),
         ("The storage rooms have to be empty from 8 pm to 7 am.", "forbid"),
