@@ -39,7 +39,7 @@ def compile_note(text: str, lexicon: Lexicon) -> Note:
     halves = _joined(drafts)
     unread = [phrase for draft in drafts for phrase in draft.unread]
     if not any(draft.who or draft.where for draft in drafts):
-        unread.append("neither who nor where: it would hold for everything")
+        unread.append("neither who nor where: it would never speak")
     if any(draft.both for draft in drafts):
         unread.append("it both allows and forbids in one breath: write two notes")
     if contradictions([Note(line, (half,)) for half in halves]):

@@ -9,6 +9,7 @@ import msgspec
 from rich.table import Table
 
 from pipeline.core import notebook, speaking
+from pipeline.core.notes import UNREADABLE
 from pipeline.core.verdicts import Judge, raised, silenced
 from pipeline.core.when import WEEKDAYS, When, clock
 from pipeline.view.timeline import console, counted, printable
@@ -183,7 +184,7 @@ def _described(note: Note) -> list[str]:
 
 def described(reading: Reading) -> str:
     """A reading in one line, as its author is asked to confirm it."""
-    who = ", ".join(reading.who) or "anyone"
+    who = "somebody who was not read" if reading.who == (UNREADABLE,) else ", ".join(reading.who) or "anyone"
     where = " / ".join(reading.where) or "everywhere"
     parts = [f"{who} at {where}", *_times(reading.when)]
     says = _SAYS[reading.effect] + ("" if reading.said else " (not said, but taken for so)")
