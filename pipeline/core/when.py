@@ -511,12 +511,12 @@ _BEFORE = re.compile(
     rf"|(?:{_T}\s*(?:以前|之前|前))"
 )
 _AFTER = re.compile(
-    rf"(?:\b(?:after|from|since|as of|past|starting at|later than|not before)\s+{_T}(?: on| onwards?)?)"
+    rf"(?:\b(?:after (?:the )?[a-z' ]{{2,25}} at|after|from|since|as of|past|starting at|later than"
+    rf"|not before)\s+{_T}(?: on| onwards?)?)"
     rf"|(?:{_T}\s*(?:以后|之后|后|起|开始))|(?:(?:从|自){_T})"
 )
 _AT = re.compile(rf"\b(?:at|around|about)\s+{_T}|{_T}")
 _AROUND_MIN = 30
-_GOES = re.compile(r"\b(?:those|these|the|working|opening|business|office|school|normal)\s+hours\b")
 
 
 def _spans(scratch: _Scratch) -> None:

@@ -32,6 +32,7 @@ def at(weekday, clock, **changes):
         ("every morning between 04:30 and 05:30", When(hours=hours("04:30-05:30"))),
         ("every day except Sunday", When(weekdays=(0, 1, 2, 3, 4, 5))),
         ("outside 07:00-18:00", When(hours=hours("07:00-18:00"), outside=True)),
+        ("after the last tour at six p.m.", When(hours=hours("18:00-04:59"))),
         ("every full hour", When(every_min=60)),
         ("from sunrise to sunset", When(dark=False)),
         ("after dark", When(dark=True)),
