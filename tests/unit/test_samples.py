@@ -15,7 +15,7 @@ def test_sample_incidents_are_of_different_kinds():
 
 @pytest.mark.parametrize("facts", samples.INCIDENTS, ids=lambda facts: facts.zone)
 def test_a_sample_incident_can_be_told_to_a_model_and_to_people(facts):
-    assert f"place: {facts.zone}" in told(facts)
+    assert f"; {facts.zone}; " in told(facts)
     assert templates.describe(facts, "no_model").summary.endswith(".")
 
 
