@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 CONSTRAINTS := tools/constraints.txt
 
+# What an operator has to say about the demo's street.
+NOTES := "Parked cars at the street are normal." "Cyclists may ride along the street." \
+  "Report anybody who stays in the street for more than 10 minutes."
+
 .PHONY: demo test lint types contracts unit bench-smoke clean
 
 demo: .venv/runtime
@@ -10,7 +14,10 @@ demo: .venv/runtime
 	$(BIN)/pipeline models pull smollm2-135m --state-dir demo/state && \
 	$(BIN)/pipeline models use smollm2-135m --state-dir demo/state || \
 	echo "No language model could be had: sentences are made from templates."
-	$(BIN)/pipeline replay demo/bikes.mp4 --out demo/out --state-dir demo/state
+	rm -f demo/state/notes.json
+	for note in $(NOTES); do \
+	  $(BIN)/pipeline notes add "$$note" --yes --config config/demo.toml --state-dir demo/state || exit 1; done
+	$(BIN)/pipeline replay demo/bikes.mp4 --config config/demo.toml --camera street --out demo/out --state-dir demo/state
 	$(BIN)/pipeline events demo/out/events.jsonl
 	@echo "The events are in demo/out/events.jsonl, their pictures in demo/out/evidence."
 

@@ -150,6 +150,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     from pipeline.runtime import daemon
 
     settings = _settings(config)
+    _rulebook(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
     blind = daemon.serve(settings, run_dir, state_dir, log_level)
@@ -192,6 +193,7 @@ def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
     from pipeline.view import configuration
 
+    _rulebook(config)
     configuration.show(config, _settings(config), as_json=as_json)
 
 

@@ -16,6 +16,7 @@ from pipeline.core.events import Model, Tokens
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
 from stages import language
+from stages.judging import Judging
 from stages.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ class Describe(Stage):
         self._used_ns = 0
         self._asleep = False
 
+    def warm_up(self) -> None:
+        """Read the rule table and the standing notes."""
+        self._judging = Judging(self.context)
+
     def begin(self) -> Outputs:
         """Load the model, which nobody waits for; tell which one speaks, or why none does."""
         self._voice = language.open_voice(self.context)
@@ -83,13 +88,13 @@ class Describe(Stage):
             return
         assert isinstance(message, DescriptionWanted)
         if self._voice.model is None:
-            yield _answer(message, templates.describe(message.facts, self._voice.reason, self._voice.status))
+            yield self._answer(message, templates.describe(message.facts, self._voice.reason, self._voice.status))
             return
         now = self.context.clock.now()[0]
         until = None if message.within_s is None else now + round(message.within_s * 1e9)
         self._jobs[message.incident] = _Job(message, now, until)
         if not message.final:
-            yield _answer(message, templates.describe(message.facts, "a sentence is being written", "pending"))
+            yield self._answer(message, templates.describe(message.facts, "a sentence is being written", "pending"))
         if len(self._jobs) > _WAITING_MOST:
             yield self._given_up(max(self._jobs.values(), key=lambda job: job.urgency), "skipped", "too many incidents")
 
@@ -153,7 +158,12 @@ class Describe(Stage):
 
     def _done(self, job: _Job, analysis: Analysis) -> IncidentDescribed:
         del self._jobs[job.wanted.incident]
-        return msgspec.structs.replace(_answer(job.wanted, analysis), hops=job.wanted.hops)
+        return msgspec.structs.replace(self._answer(job.wanted, analysis), hops=job.wanted.hops)
+
+    def _answer(self, wanted: DescriptionWanted, analysis: Analysis) -> IncidentDescribed:
+        """With the verdict, which never waits for a sentence."""
+        judged = msgspec.structs.replace(analysis, fields=self._judging.fields(wanted.facts))
+        return IncidentDescribed(incident=wanted.incident, revision=wanted.revision, analysis=judged)
 
     def _rest(self, now_ns: int) -> None:
         """Put the model to sleep when nobody has asked for it for a while."""
@@ -164,7 +174,3 @@ class Describe(Stage):
             model.engine.sleep()
             self._asleep = True
             log.info("model_asleep", after_s=round(idle_s), took_ms=round((time.perf_counter() - began) * 1e3, 1))
-
-
-def _answer(wanted: DescriptionWanted, analysis: Analysis) -> IncidentDescribed:
-    return IncidentDescribed(incident=wanted.incident, revision=wanted.revision, analysis=analysis)

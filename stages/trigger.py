@@ -442,8 +442,9 @@ class Trigger(Stage):
         now = message.pts_ns
         self._drops = message.drops
         for ending in [one for one in self._ending.values() if one.until_ns < now]:
-            facts = self._facts(ending.course)
-            yield from self._close(ending, templates.describe(facts, "no_answer", status="timeout"))
+            late = templates.describe(self._facts(ending.course), "no_answer", status="timeout")
+            verdict = ending.course.analysis.fields  # the last there was
+            yield from self._close(ending, msgspec.structs.replace(late, fields=verdict))
         for camera, seen in self._alive.items():
             if camera not in self._journal.missed and now - seen > self._rows.lost_after_s * 1e9:
                 reason = f"no picture for {self._rows.lost_after_s:g} s"

@@ -57,6 +57,7 @@ _VAGUE, _ANOTHER = 0.5, 0.5
 """In a zone of two words, such as canteen door, the one that many zones share says less."""
 
 _NOTHING = frozenset(("none", "tree"))
+_RIDDEN = frozenset(("bicycle", "motorcycle"))
 _HUMAN = frozenset(("person", "child"))
 _MIXED_UP = (
     (frozenset(("truck", "van", "bus")), 0.45),
@@ -394,6 +395,8 @@ def _seen(facts: Facts, lexicon: Lexicon) -> _Seen:
     for family in ({"person", "child"}, lexicon.vehicles, lexicon.animals):
         if classes & family:
             classes |= finer & family
+    if "person" in classes:
+        classes |= finer & _RIDDEN  # who rides is told of as a person, and what is ridden as a tag
     units = [unit for tag in facts.tags for unit in lexicon.scan(tag)]
     roles = frozenset(role for unit in units for role in unit.has("role"))
     stems = frozenset(unit.stem for unit in units) - STOP

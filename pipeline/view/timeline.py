@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PLAIN_WIDTH = 150
-_COLUMNS = ("time (UTC)", "camera", "what", "priority", "for", "says", "decided by", "ended")
+_COLUMNS = ("time (UTC)", "camera", "what", "action", "for", "says", "decided by", "ended")
 _ENDS = {
     "quiet": "it went quiet",
     "max_duration": "it lasted too long",
@@ -38,6 +38,7 @@ class _Scene(msgspec.Struct, frozen=True):
 
 class _Analysis(msgspec.Struct, frozen=True):
     summary: str = ""
+    fields: dict[str, Any] = {}
 
 
 class _Facts(msgspec.Struct, frozen=True):
@@ -153,7 +154,7 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
             _when(event),
             _camera(event),
             _what(event),
-            event["data"].get("priority", ""),
+            _action(event),
             _length(event),
             _says(event),
             _decided(event),
@@ -198,11 +199,22 @@ def _says(event: dict[str, Any]) -> str:
     return str(data.get("analysis", {}).get("summary", ""))
 
 
+def _action(event: dict[str, Any]) -> str:
+    """What the verdict says is to be done; how urgent it is where there is none."""
+    data = event["data"]
+    return str(data.get("analysis", {}).get("fields", {}).get("action") or data.get("priority", ""))
+
+
 def _decided(event: dict[str, Any]) -> str:
-    """The rules that were hit; without any, what told that something is there."""
+    """The note that decided, else the rule of the table; and the rules that were hit."""
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""
-    rules = [rule.replace("_", " ") for rule in data.get("facts", {}).get("rules_hit", ()) if rule != "motion"]
+    hits = [rule.replace("_", " ") for rule in data.get("facts", {}).get("rules_hit", ()) if rule != "motion"]
+    fields = data.get("analysis", {}).get("fields", {})
+    if fields.get("because") == "note":
+        return f"note {fields.get('note')}: {fields.get('note_text')}"
+    if rule := fields.get("rule"):
+        return ", ".join([f"rule {rule}", *hits])
     seen = data.get("scene", {}).get("class")
-    return ", ".join([f"{seen} recognised" if seen else "movement", *rules])
+    return ", ".join([f"{seen} recognised" if seen else "movement", *hits])

@@ -1,0 +1,105 @@
+"""The verdict of an incident as an event carries it: which words, and what decided them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from models.sentences import open_sentences
+from pipeline.core import notebook, rulebook, words
+from pipeline.core.errors import NoteError
+from pipeline.core.notebook import Notebook
+from pipeline.core.verdicts import Judge
+from pipeline.resources import config_file
+
+if TYPE_CHECKING:
+    from pipeline.core.events import Details
+    from pipeline.core.facts import Facts
+    from pipeline.core.notebook import Entry
+    from pipeline.core.speaking import Similarity
+    from pipeline.core.stage import StageContext
+    from pipeline.core.verdicts import Verdict
+
+log = structlog.get_logger()
+
+_QUOTED_MOST = 200  # characters of a note that an event repeats
+
+
+class Judging:
+    """Judges incidents by the rule table and the notes of a state folder; notes that change are read again.
+
+    Args:
+        context: Of the stage.
+
+    Raises:
+        ConfigError: The rule table cannot be used.
+    """
+
+    def __init__(self, context: StageContext) -> None:
+        settings = context.settings.describe
+        self._book = rulebook.load(Path(settings.incidents) if settings.incidents else config_file("incidents.toml"))
+        self._lexicon = words.load(config_file("words.toml"))
+        self._path = context.models_dir / notebook.FILE if context.models_dir else None
+        self._encodes = settings.sentence_encoder
+        self._similarity: Similarity | None = None
+        self._stamp: object = None
+        self._notes = Notebook()
+        self._unreadable = ""
+        self._judges: dict[str, Judge] = {}
+
+    def fields(self, facts: Facts) -> Details:
+        """Judge an incident: the verdict's words, what decided, and what the rules alone say."""
+        self._look()
+        entries = self._notes.of(facts.camera)
+        verdict = self._judge(facts.camera, entries).verdict(facts)
+        return _told(verdict, entries) | ({"notes_unreadable": self._unreadable} if self._unreadable else {})
+
+    def _look(self) -> None:
+        """Read the notes where they are others than before; unreadable ones are told of, and the rules stand."""
+        stamp = _stamp(self._path)
+        if self._path is None or stamp == self._stamp:
+            return
+        self._stamp, self._judges, self._unreadable = stamp, {}, ""
+        try:
+            self._notes = notebook.load(self._path)
+        except NoteError as error:
+            self._notes, self._unreadable = Notebook(), str(error)
+            log.exception("notes_unreadable")
+        if self._notes.notes and self._encodes and self._similarity is None:
+            encoder = open_sentences()
+            self._similarity = encoder.similarity if encoder else None
+
+    def _judge(self, camera: str, entries: tuple[Entry, ...]) -> Judge:
+        if camera not in self._judges:
+            notes = [entry.note for entry in entries]
+            self._judges[camera] = Judge(self._book, self._lexicon, notes, self._similarity)
+        return self._judges[camera]
+
+
+def _told(verdict: Verdict, entries: tuple[Entry, ...]) -> Details:
+    draft = verdict.draft
+    found: Details = {
+        "situation": verdict.situation,
+        "expected": verdict.expected,
+        "severity": verdict.severity,
+        "action": verdict.action,
+        "because": verdict.because,
+        "confidence": verdict.confidence,
+        "rule": verdict.rule,
+        "rule_says": f"{draft.situation}, {draft.expected}, {draft.severity}, {draft.action}",
+    }
+    if number := verdict.note or verdict.considered:
+        entry = entries[number - 1]
+        found |= {"note": entry.id, "note_text": entry.text[:_QUOTED_MOST], "found_by": verdict.step}
+    return found
+
+
+def _stamp(path: Path | None) -> object:
+    """What changes with a file that is replaced; None: there is none."""
+    try:
+        status = path.stat() if path else None
+    except OSError:
+        return None
+    return status and (status.st_ino, status.st_mtime_ns, status.st_size)

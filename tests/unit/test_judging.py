@@ -1,0 +1,95 @@
+"""The verdict that an event carries, and the notes that it follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core import notebook, words
+from pipeline.core.clauses import compile_note
+from pipeline.core.errors import ConfigError
+from pipeline.core.notebook import Notebook
+from pipeline.resources import config_file
+from stages.judging import Judging
+from tests.fakes import context, facts
+
+LEXICON = words.load(config_file("words.toml"))
+TRUCK = facts(zone="loading bay", label="truck", dwell_s=300, rules_hit=("vehicle_stop",))
+
+
+@pytest.fixture
+def judging(ring, tmp_path):
+    def made(**describe):
+        stage_context = context(ring, describe={"sentence_encoder": False} | describe)
+        object.__setattr__(stage_context, "models_dir", tmp_path)
+        return Judging(stage_context)
+
+    return made
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Keep notes as `pipeline notes add` does."""
+
+    def written(*texts, camera=""):
+        book = Notebook()
+        for text in texts:
+            book = book.added(compile_note(text, LEXICON), camera)
+        (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+
+    return written
+
+
+def test_without_notes_the_rules_decide_and_say_which(judging):
+    told = judging().fields(facts(rules_hit=("fence_climb",)))
+    assert (told["situation"], told["action"], told["because"], told["rule"]) == (
+        "intrusion",
+        "alarm",
+        "rules",
+        "climbing",
+    )
+    assert told["rule_says"] == "intrusion, no, high, alarm"
+    assert "note" not in told
+
+
+def test_a_note_that_decided_is_named_with_what_the_rules_alone_say(judging, write):
+    write("Nobody may be in the vault.", "Trucks may wait in the loading bay for up to 10 minutes.")
+    told = judging().fields(TRUCK)
+    assert (told["because"], told["note"], told["found_by"]) == ("note", "n2", "words")
+    assert told["note_text"] == "Trucks may wait in the loading bay for up to 10 minutes."
+    assert told["confidence"] > 0.65
+    assert told["rule_says"] == "waiting, yes, none, log"
+
+
+def test_notes_that_change_hold_from_the_next_incident_on(judging, write):
+    stage = judging()
+    assert stage.fields(TRUCK)["because"] == "rules"
+    write("Trucks may wait in the loading bay.")
+    assert stage.fields(TRUCK)["because"] == "note"
+
+
+def test_a_note_of_another_camera_does_not_hold(judging, write):
+    write("Trucks may wait in the loading bay.", camera="yard")
+    assert judging().fields(TRUCK)["because"] == "rules"
+
+
+def test_notes_that_cannot_be_read_are_told_of_and_the_rules_stand(judging, write, tmp_path):
+    stage = judging()
+    write("Trucks may wait in the loading bay.")
+    (tmp_path / notebook.FILE).write_bytes(b"{")
+    told = stage.fields(TRUCK)
+    assert told["because"] == "rules"
+    assert "notes.json: cannot be read" in told["notes_unreadable"]
+    write("Trucks may wait in the loading bay.")
+    assert "notes_unreadable" not in stage.fields(TRUCK)
+
+
+def test_a_rule_table_that_cannot_be_used_is_refused_at_the_start(judging, tmp_path):
+    (tmp_path / "own.toml").write_text("[words]\n")
+    with pytest.raises(ConfigError, match=r"own\.toml"):
+        judging(incidents=str(tmp_path / "own.toml"))
+
+
+def test_who_rides_is_met_by_a_note_about_cyclists(judging, write):
+    write("Cyclists may ride along the street until 22:00.")
+    told = judging().fields(facts(zone="street", count=3, tags=("bicycle",), direction="along", speed="walk"))
+    assert (told["because"], told["note"]) == ("note", "n1")
