@@ -22,6 +22,7 @@ import importlib
 import importlib.util
 import os
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -62,7 +63,7 @@ def _speeds(session: Session) -> tuple[float, float]:
 
 def _at_once(session: Session) -> float:
     seconds = []
-    for _ in range(3):
+    for _ in range(2):
         session.engine.rewind(0)
         began = time.perf_counter()
         session.engine.forward(PROMPT)
@@ -73,7 +74,7 @@ def _at_once(session: Session) -> float:
 def _first_tokens(session: Session, prompt: SummaryPrompt) -> dict[str, list[float]]:
     """Seconds to the first token, with nothing held and with the beginning held."""
     found: dict[str, list[float]] = {"cold": [], "cached": []}
-    for facts in samples.INCIDENTS:
+    for facts in samples.INCIDENTS[::2]:
         session = Session(session.engine)
         for way in ("cold", "cached"):
             parts = prompt.parts(facts)
@@ -168,13 +169,17 @@ def _measure(source: Path, options: argparse.Namespace, state: Path) -> tuple[di
     for recipe, folder in folders.items():
         _forget_mapping(folder)
         first[recipe] = asking.in_child(MODULE, "load", folder, options.threads)
-    rounds: dict[str, list[dict]] = {name: [] for name in ("llama.cpp", *folders)}
+    os.sync()  # nobody shall be measured beside the writing of mappings
+    lives = {"llama.cpp": ("peer", source)} | {recipe: ("ours", folder) for recipe, folder in folders.items()}
+    rounds: dict[str, list[dict]] = {name: [] for name in lives}
     for number in range(options.rounds + options.patience):
         if number >= options.rounds and all(map(_undisturbed, rounds.values())):
             break
-        rounds["llama.cpp"].append(asking.in_child(MODULE, "peer", source, options.threads))
-        for recipe, folder in folders.items():
-            rounds[recipe].append(asking.in_child(MODULE, "ours", folder, options.threads))
+        for name, life in lives.items():
+            one = asking.in_child(MODULE, *life, options.threads)
+            rounds[name].append(one)
+            told = f"{statistics.median(one['decode']):.1f} tok/s written, {one['others']:.2f} cores busy with others"
+            print(f"round {number + 1}, {name}: {told}", file=sys.stderr)
     return {name: _undisturbed(found) or found for name, found in rounds.items()}, first
 
 
