@@ -70,13 +70,12 @@ class Peer:
 
 
 def _prompt(facts) -> str:
-    """The same prompt as ours, but for answers in JSON."""
-    turns = [("system", f'{prompts._SYSTEM} Answer as JSON: {{"summary": "..."}}')]
-    for told, answer in prompts._EXAMPLES:
-        turns += [("user", told), ("assistant", json.dumps({"summary": answer}))]
-    turns.append(("user", prompts.told(facts)))
-    text = "".join(f"<|im_start|>{role}\n{said}<|im_end|>\n" for role, said in turns)
-    return f"{text}<|im_start|>assistant\n"
+    """The same prompt as ours, but with answers in JSON."""
+    lines = (
+        f"{listed}{prompts._ASKS} {json.dumps({'summary': answer})}{prompts._NEXT}"
+        for listed, answer in prompts._EXAMPLES
+    )
+    return prompts._TASK + "".join(lines) + prompts.told(facts) + prompts._ASKS
 
 
 def measure(gguf: str, threads: int, numbers: list[int], most: int, incidents) -> dict:

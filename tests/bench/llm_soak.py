@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models.llm.engine import chunks
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.store import Store
@@ -132,7 +133,7 @@ def _child_preempt(state: str, count: str) -> dict:
     spied = model.session.engine = _Spied(model.engine)
     arrival = _Arrival(stage, spied)
     routine, alarm = asking.various(3), asking.various(1)
-    first = stage._summariser._prompt.parts(alarm)[1][:32]
+    first = next(chunks(stage._summariser._prompt.parts(alarm)[1]))
     arrival.run(0, routine, alarm, first)
     forwards = len(spied.read)
     places = np.unique(np.linspace(1, forwards, int(count)).astype(int)).tolist()
