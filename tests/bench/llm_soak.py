@@ -128,6 +128,7 @@ def _child_preempt(state: str, count: str) -> dict:
         settings=fakes.settings(), rings={}, keyframes=None, clock=fakes.FakeClock(), models_dir=Path(state)
     )
     stage = Describe(context)
+    stage.warm_up()
     list(stage.begin())
     model = stage._voice.model
     spied = model.session.engine = _Spied(model.engine)
