@@ -18,7 +18,7 @@ from models.llm import mnn
 forward = mnn.MnnEngine.forward
 def crashes(self, numbers):
     marker = pathlib.Path({marker!r})
-    if self.held > 200 and not marker.exists():
+    if self.held > 170 and not marker.exists():
         marker.touch()
         {crash}
     return forward(self, numbers)
