@@ -517,10 +517,10 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     note = compile_note(text, lexicon)
     note = confirmed(note, polarity) if polarity else note
     found = view.findings(note, book, camera, settings, lexicon)
-    changed = book.added(note, camera)
+    book.added(note, camera)  # refused before anybody is asked
     view.print_reading(note, found)
     _confirm(yes)
-    _write_notes(path, changed)
+    changed = _change_notes(path, lambda latest: latest.added(note, camera))
     view.print_added(changed.notes[-1], found, as_json=as_json)
 
 
@@ -562,7 +562,8 @@ def notes_remove(identifier: str, state_dir: Path | None, as_json: bool) -> None
     from pipeline.view import notes as view
 
     path = _notes_file(state_dir)
-    _write_notes(path, notebook.load(path).removed(identifier))
+    notebook.load(path).removed(identifier)  # refused before a folder is made
+    _change_notes(path, lambda latest: latest.removed(identifier))
     view.print_removed(identifier, as_json=as_json)
 
 
@@ -583,12 +584,17 @@ def _notes_file(state_dir: Path | None) -> Path:
     return folders.state_dir(str(state_dir or "")) / notebook.FILE
 
 
-def _write_notes(path: Path, book: Notebook) -> None:
+def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
+    """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
     from models.llm.folder import write_atomically
     from pipeline.core import notebook
+    from pipeline.runtime import folders
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, notebook.encoded(book))
+    with folders.one_at_a_time(path.with_suffix(".lock")):
+        changed = change(notebook.load(path))
+        write_atomically(path, notebook.encoded(changed))
+    return changed
 
 
 def _rulebook(config: Path | None) -> Rulebook:

@@ -98,6 +98,17 @@ def held(folder: Path, remedy: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Wait until nobody else holds a lock, which is a file of its own and stays. Raises OSError."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def check_held(path: Path) -> None:
     """Raise OSError unless a daemon holds this folder: one that was killed leaves its files behind."""
     lock = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)

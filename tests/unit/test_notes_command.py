@@ -1,6 +1,8 @@
 """What `pipeline notes` and `pipeline eval verdicts` say and keep."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from pipeline.core import notebook
 from pipeline.core.errors import NoteError
 from pipeline.view import verdicts
 
-SETS = Path(__file__).parents[1] / "eval/verdicts"
+ROOT = Path(__file__).parents[2]
+SETS = ROOT / "tests/eval/verdicts"
 ROOF = "Nobody may be on the roof at any time."
 SITE = """
 [cameras.gate]
@@ -49,6 +52,21 @@ def added(run, text, *options, **more):
     result = run("notes", "add", text, "--yes", *options, **more)
     assert result.exit_code == 0, result.output
     return result
+
+
+def test_notes_that_are_added_at_once_are_all_kept(tmp_path):
+    program = [sys.executable, "-m", "pipeline", "notes", "add", "--yes", "--state-dir", tmp_path]
+    adding = [
+        subprocess.Popen(
+            [*program, f"Trucks may wait in the yard until {hour}:00."],
+            cwd=ROOT,
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        for hour in range(10, 16)
+    ]
+    assert [process.wait(60) for process in adding] == [0] * 6
+    assert len(notebook.load(tmp_path / "notes.json").notes) == 6
 
 
 def test_a_note_is_shown_as_read_and_kept(run, tmp_path):
