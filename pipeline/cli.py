@@ -42,6 +42,7 @@ class _Command(click.Group):
     """Turns our errors into one line and an exit status."""
 
     def invoke(self, ctx: click.Context) -> object:
+        _open_streams()
         try:
             return super().invoke(ctx)
         except ModelError as error:  # damaged, out of reach, or no room: nothing that was written wrongly
@@ -694,6 +695,13 @@ def _sight(blind: int, cameras: int) -> int:
     if not blind:
         return WHOLE
     return FAILED if blind == cameras else DAMAGED
+
+
+def _open_streams() -> None:
+    """Give a standard stream that was closed to the null device: else the next file would be taken for it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
 
 
 def _fail(text: str, status: int) -> NoReturn:

@@ -1,6 +1,9 @@
 """What the commands say, and with which exit status."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -127,6 +130,12 @@ def test_where_no_daemon_runs_that_is_said(run, tmp_path, command):
     result = run(*command, "--run-dir", tmp_path)
     assert result.exit_code == 2
     assert "no daemon runs here: start one with `pipeline run CONFIG`" in result.output
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_standard_output_is_no_fault_of_the_command(closed):
+    command = f'"{sys.executable}" -m pipeline topology --json {closed}'
+    assert subprocess.run(command, shell=True, check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
