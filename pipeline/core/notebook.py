@@ -100,8 +100,13 @@ def load(path: Path) -> Notebook:
 
 
 def encoded(book: Notebook) -> bytes:
-    """The file's content."""
-    return msgspec.json.format(msgspec.json.encode(book), indent=1) + b"\n"
+    """The file's content. Raises NoteError: a note is no text."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(book), indent=1) + b"\n"
+    except UnicodeEncodeError as error:  # bytes of a command line that were not UTF-8
+        raise NoteError(
+            "the note or its camera is no UTF-8 text: set the terminal to UTF-8 and write it anew"
+        ) from error
 
 
 def against(book: Notebook, note: Note, camera: str) -> list[tuple[str, str]]:

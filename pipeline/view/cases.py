@@ -40,7 +40,7 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             yield number, msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:  # the latter: tables in tables without end
             raise ConfigError(
                 f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
             ) from error

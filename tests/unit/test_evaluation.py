@@ -42,6 +42,13 @@ def test_a_line_that_is_no_incident_is_named(tmp_path, line):
         cases(tmp_path / "own.jsonl")
 
 
+def test_a_line_of_tables_without_end_is_named(tmp_path):
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"facts":' + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(ConfigError, match="line 1: no incident"):
+        cases(path)
+
+
 def test_an_empty_set_is_refused(tmp_path):
     (tmp_path / "own.jsonl").write_text("")
     with pytest.raises(ConfigError, match="holds no incident"):

@@ -69,6 +69,14 @@ def test_notes_that_are_added_at_once_are_all_kept(tmp_path):
     assert len(notebook.load(tmp_path / "notes.json").notes) == 6
 
 
+@pytest.mark.parametrize("options", [("\udcff trucks",), ("No trucks.", "--camera", "\udcff")])
+def test_a_note_that_is_no_text_is_refused(run, tmp_path, options):
+    result = run("notes", "add", "--yes", *options)
+    assert result.exit_code == 2
+    assert "no UTF-8 text" in result.stderr
+    assert not (tmp_path / "notes.json").exists()
+
+
 def test_a_note_is_shown_as_read_and_kept(run, tmp_path):
     result = added(run, ROOF)
     assert "person at roof; at any time: not in order" in result.stderr
