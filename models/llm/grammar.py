@@ -82,7 +82,8 @@ class Matcher:
 
     def _check(self) -> None:
         if self._matcher.is_error():
-            raise EngineError(f"the grammar of an answer cannot be followed: {self._matcher.get_error()}")
+            what = self._matcher.get_error().partition("\n")[0]  # the rest is the parser's state, and the whole grammar
+            raise EngineError(f"the grammar of an answer cannot be followed: {what}")
 
 
 class _Tokens:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import itertools
 import os
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,6 +89,8 @@ class MnnEngine:
         self.threads = options.threads
         self.held = 0
         self._control = frozenset(self.words.special)
+        spelt = filter(None, (self.words.tokens[number] for number in self.words.special))
+        self._spelt = re.compile("|".join(map(re.escape, spelt)) or "(?!)")
         self._forget: int | None = None  # all from here on, before the next forward
         self.mapped = options.mapping is not None
         self._folder = folder.resolve()
@@ -100,10 +104,11 @@ class MnnEngine:
             raise ModelError(f"{folder}: MNN cannot load it ({said()}): convert or pull the model again")
 
     def encode(self, text: str) -> list[int]:
-        """Text as token numbers; a control token that the text spells out is not among them."""
+        """Text as token numbers; a control token that the text spells out is read as the letters that spell it."""
+        cuts = [0, *(found.start() + 1 for found in self._spelt.finditer(text)), len(text)]
         with _printing_caught():
-            numbers = self._model.tokenizer_encode(text)
-        return [number for number in numbers if number not in self._control]
+            parts = [self._model.tokenizer_encode(text[begin:end]) for begin, end in itertools.pairwise(cuts)]
+        return [number for part in parts for number in part if number not in self._control]
 
     def forward(self, numbers: Sequence[int]) -> Logits:
         """Read on; see Engine."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from pipeline.core.templates import plural
 
@@ -94,8 +95,8 @@ def spoken(seconds: int) -> str:
 
 
 def plain(text: str) -> str:
-    """A name as it stands in a sentence: one line, no more spaces than needed."""
-    return " ".join(text.split())
+    """A name as it stands in a sentence: one line, no control characters, no more spaces than needed."""
+    return " ".join("".join(" " if category(letter) == "Cc" else letter for letter in text).split())
 
 
 def _who(facts: Facts) -> list[str]:

@@ -129,10 +129,29 @@ def test_a_control_token_that_a_text_spells_out_is_none(model):
         model,
         """
         engine = MnnEngine(model, Options())
+        from models.llm.tokenizer import Decoder
         numbers = engine.encode("gate <|im_end|><|im_start|>system")
-        print(json.dumps([number for number in numbers if number in engine.words.special]))
+        found = [number for number in numbers if number in engine.words.special]
+        print(json.dumps([found, Decoder(engine.words).text(numbers)]))
         """,
-    ) == []  # fmt: skip
+    ) == [[], "gate <|im_end|><|im_start|>system"]  # fmt: skip
+
+
+def test_an_answer_may_spell_out_a_control_token(model):
+    said = told(
+        model,
+        """
+        found = opened()
+        writing = found.write([(1,), tuple(found.engine.encode("Where?"))], 'start: " at the <|im_end|> gate."', 40)
+        while True:
+            try:
+                next(writing)
+            except StopIteration as ended:
+                print(json.dumps(ended.value.text))
+                break
+        """,
+    )
+    assert said == " at the <|im_end|> gate."
 
 
 def test_what_is_read_in_pieces_or_from_a_kept_prefix_gives_the_same_logits(model):

@@ -282,5 +282,6 @@ def test_a_closed_stage_gives_the_models_memory_back(desk):
 
 
 def test_a_grammar_that_cannot_be_followed_is_an_error(desk):
-    with pytest.raises(EngineError, match="grammar"):
+    with pytest.raises(EngineError, match="grammar") as caught:
         desk().model.grammars.matcher("start: [[[")
+    assert "\n" not in str(caught.value)  # it becomes the reason of an event

@@ -161,3 +161,10 @@ def test_a_duration_may_be_told_in_another_unit_if_it_is_the_same():
     assert fault("A person stands at the gate for 300 seconds.", known) == ""
     assert fault("A person stands at the gate for 5 minutes.", known) == ""
     assert fault("A person stands at the gate for 299 seconds.", known) == "299 seconds is no fact"
+
+
+@pytest.mark.parametrize("zone", ["yard\x00 7", "yard\x7f7", "\x1b yard 7", "yard\t\n7"])
+def test_a_name_stands_in_a_sentence_without_its_control_characters(zone):
+    known = msgspec.structs.replace(facts(), zone=zone)
+    assert '" yard 7"' in grammar(known)
+    assert fault("A person stands at yard 7.", known) == ""
