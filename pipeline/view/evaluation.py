@@ -14,21 +14,22 @@ from rich.table import Table
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core import grounding
-from pipeline.core.errors import ConfigError
+from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
 from pipeline.resources import config_file
 from pipeline.runtime.apart import apart
 from pipeline.view.cases import facts, rows
-from pipeline.view.timeline import console
+from pipeline.view.timeline import console, printable
 from stages.language import spare_cores
 from stages.summaries import Summariser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from models.store import Installed, Store
     from pipeline.core.settings import DescribeSettings
+    from stages.summaries import Summary
 
 _OWN = "eval/incidents.jsonl"
 
@@ -72,6 +73,9 @@ def cases(path: Path | None) -> list[Case]:
             raise ConfigError(f"{source}, line {number}: no incident with `facts` ({error})") from error
     if not found:
         raise ConfigError(f"{source}: holds no incident")
+    name, times = Counter(case.id for case in found).most_common(1)[0]
+    if times > 1:  # one would be judged by the facts of the other
+        raise ConfigError(f"{source}: {times} incidents have the `id` {name}: give each its own")
     return found
 
 
@@ -114,13 +118,11 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
     """In a process of its own."""
     summariser = Summariser(opening.open_model(model.path, options), most)
     for case in chosen:
-        writing = summariser.write(case.facts, free=free)
-        while True:
-            try:
-                next(writing)
-            except StopIteration as ended:
-                summary = ended.value
-                break
+        try:
+            summary = _finished(summariser.write(case.facts, free=free))
+        except EngineError as error:  # a name that fills the context, say: the other incidents are told all the same
+            yield Told(case.id, "", str(error), False, 0, 0, 0, 0.0, 0.0, 0.0)
+            continue
         written = summary.written
         yield Told(
             id=case.id,
@@ -134,6 +136,15 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
             total_ms=written.ttft_ms + 1e3 * written.output / written.decode_tok_s if written.decode_tok_s else 0.0,
             decode_tok_s=written.decode_tok_s,
         )
+
+
+def _finished(writing: Generator[None, None, Summary]) -> Summary:
+    while True:
+        try:
+            next(writing)
+        except StopIteration as ended:
+            found: Summary = ended.value
+            return found
 
 
 def _judged(told: list[Told], facts: dict[str, Facts]) -> dict[str, object]:
@@ -159,7 +170,7 @@ def _print(told: list[Told], found: dict[str, object]) -> None:
     screen = console()
     table = Table("incident", "sentence", "dropped because", title="Sentences", title_justify="left")
     for one in told:
-        table.add_row(one.id, one.text, one.fault)
+        table.add_row(*map(printable, (one.id, one.text, one.fault)))
     screen.print(table)
     table = Table("", "", title="All together", title_justify="left", show_header=False)
     for name, value in found.items():
