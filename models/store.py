@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -99,8 +100,17 @@ class Store:
         raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
 
     def active(self) -> Installed | None:
-        """The model in use, or None."""
-        return next((one for one in self.installed() if one.active), None)
+        """The model in use, or None where none was chosen.
+
+        Raises:
+            ConfigError: Which one was chosen cannot be read, or it is gone.
+        """
+        found = next((one for one in self.installed() if one.active), None)
+        if found is None and os.access(path := self.root / _ACTIVE, os.F_OK):
+            chosen = self._active()
+            what = f"names {'/'.join(chosen)}, which is not installed" if chosen else "cannot be read"
+            raise ConfigError(f"{path} {what}: choose a model with `pipeline models use NAME`")
+        return found
 
     def use(self, name: str) -> Installed:
         """Make a model the one in use; a daemon takes it at its next start.

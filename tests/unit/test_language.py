@@ -90,3 +90,11 @@ def test_one_core_is_left_to_the_cameras(monkeypatch):
     for cores, expected in [(1, 1), (2, 1), (4, 3)]:
         monkeypatch.setattr(language.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
         assert language.spare_cores() == expected
+
+
+def test_a_model_in_use_that_is_gone_is_told_of(voice, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "active.json").write_text('{"name": "a", "version": "1"}')
+    found = voice()
+    assert found.status == "failed"
+    assert "names a/1, which is not installed" in found.report.details["reason"]

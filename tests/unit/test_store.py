@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -62,6 +63,25 @@ def test_a_converted_model_is_listed_and_can_be_put_to_use(tiny, device):
     assert made.path == device.root / "tiny" / made.version
     assert device.use("tiny").active
     assert device.active().version == made.version
+
+
+def test_a_model_in_use_that_is_gone_is_told_of(tiny, device):
+    made = device.convert(tiny(), "tiny", Wish(), quiet)
+    device.use("tiny")
+    shutil.rmtree(made.path)
+    with pytest.raises(ConfigError, match=rf"active.json names tiny/{made.version}, which is not installed: choose"):
+        device.active()
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"name": 3}', "\xff"])
+def test_a_damaged_note_of_the_model_in_use_is_told_of(tiny, device, content):
+    device.convert(tiny(), "tiny", Wish(), quiet)
+    (device.root / "active.json").write_bytes(content.encode("latin-1"))
+    assert [one.active for one in device.installed()] == [False]
+    with pytest.raises(ConfigError, match=r"active.json cannot be read: choose"):
+        device.active()
+    device.use("tiny")
+    assert device.active().name == "tiny"
 
 
 def test_the_same_conversion_is_not_done_twice_unless_it_is_damaged_or_asked_for(tiny, device):
