@@ -60,6 +60,11 @@ class Mapping:
         except (OSError, msgspec.DecodeError):
             return False
 
+    def sweep(self) -> None:
+        """Remove mappings of other options, which who still maps them keeps, and what a killed process left of one."""
+        for old in self._model.glob(f"{_PREFIX}*"):
+            shutil.rmtree(old, ignore_errors=True)
+
     def fits(self) -> bool:
         """Whether the disk has room for it; the engine would be killed where it runs out."""
         return shutil.disk_usage(self._model).free > self._needed + _SPARE
@@ -71,8 +76,7 @@ class Mapping:
         Raises:
             OSError: The folder cannot be written to.
         """
-        for old in self._model.glob(f"{_PREFIX}*"):  # of other options; who still maps it keeps it
-            shutil.rmtree(old, ignore_errors=True)
+        self.sweep()
         part = self.path.with_name(f"{self.path.name}.part")
         part.mkdir()
         try:

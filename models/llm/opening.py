@@ -108,6 +108,7 @@ def _mapped(model: Path, name: str, options: Options) -> tuple[MnnEngine, float,
             log.warning("mapping_discarded", of=name, reason=str(error))
             weights.discard()
     _verify(model, name)
+    weights.sweep()  # before there is asked for room
     if not weights.fits():
         log.warning("weights_not_mapped", of=name, reason="the disk has no room for them: they stay in memory")
         return _tried(model, name, options)

@@ -240,6 +240,12 @@ def test_a_mapping_that_was_cut_short_is_made_again_before_anybody_maps_it(own):
     assert told(own, "print(json.dumps(opened().canary.best))") == best
 
 
+def test_what_one_that_was_killed_has_left_takes_no_room_from_the_next(own):
+    (own / ".mapping-0123.part").mkdir()
+    code = "mapping.Mapping.fits = lambda self: not list(self._model.glob('.mapping-*'))\n"
+    assert told(own, f"from models.llm import mapping\n{code}print(json.dumps(opened().mapped))")
+
+
 def test_one_that_was_killed_while_it_mapped_leaves_nothing_that_is_used(own):
     code = "MnnEngine.__init__ = lambda *_: os.kill(os.getpid(), 9)\nopened()"
     assert child(own, code)[0] == -signal.SIGKILL
