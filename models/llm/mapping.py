@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ _BLOCK = 1 << 20
 _BLANK = bytes(_BLOCK)
 _PREFIX = ".mapping-"
 _SPARE = 64 << 20  # bytes that must stay free for others
+_PATIENCE_S = 60.0  # half of what makes the stage count as stalled
+_PAUSE_S = 0.05
 _GROWS = 1.4
 """A mapping's size in weights: the engine widens scales to float32 (1.24 at 1.5B in blocks of 32, 1.31 at 135M)."""
 
@@ -93,13 +96,30 @@ class Mapping:
 
 @contextmanager
 def alone(model: Path) -> Iterator[None]:
-    """Keep others from making or reading the mapping meanwhile; they wait. Raises OSError."""
+    """Keep others from making or reading the mapping meanwhile; they wait.
+
+    Raises:
+        OSError: It cannot be kept, or another keeps it for too long: a process that was stopped keeps it for good.
+    """
     descriptor = os.open(model / folders.MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _take(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise TimeoutError("another process keeps the mapping to itself: end it, if it stands still") from error
+            time.sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _digest(path: Path) -> str:

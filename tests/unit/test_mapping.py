@@ -93,3 +93,11 @@ def test_it_fits_where_the_disk_has_room(model, monkeypatch):
     full = mapping.shutil.disk_usage(model)._replace(free=64 << 20)
     monkeypatch.setattr(mapping.shutil, "disk_usage", lambda _: full)
     assert not Mapping(model, "engine 1").fits()
+
+
+def test_who_keeps_the_mapping_for_too_long_is_not_waited_for(model, monkeypatch):
+    monkeypatch.setattr(mapping, "_PATIENCE_S", 0.1)
+    with mapping.alone(model), pytest.raises(OSError, match="another process keeps the mapping"), mapping.alone(model):
+        pass
+    with mapping.alone(model):
+        pass
