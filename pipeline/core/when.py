@@ -152,8 +152,10 @@ def read(text: str) -> Read:
     _every(scratch)
     _weekdays(scratch)
     _clocks(scratch)
+    _impossible(scratch, _NO_CLOCK)
     _spans(scratch)
     _parts(scratch)
+    _impossible(scratch, _NO_LIMIT)
     return Read(scratch.when(), scratch.rest, tuple(scratch.unread))
 
 
@@ -262,9 +264,12 @@ def _durations(scratch: _Scratch) -> None:
     for pattern in (_DURATION, _DURATION_ZH):
         for found in scratch.take(pattern):
             before = scratch.rest[: found.start()].rstrip()
-            if before.endswith(("every", "each", "per", "每", "每隔")) or not _seconds(found):
+            if before.endswith(("every", "each", "per", "每", "每隔")):
                 continue
-            scratch.values["most_s"] = _seconds(found)
+            if seconds := _seconds(found):
+                scratch.values["most_s"] = seconds
+            else:
+                scratch.unread.append(found[0].strip())
 
 
 def _seconds(found: re.Match[str]) -> int:
@@ -289,7 +294,10 @@ _MOST = re.compile(
 def _counts(scratch: _Scratch) -> None:
     for found in scratch.take(_MOST):
         for name, text in found.groupdict().items():
-            if not text or not number(text):
+            if not text:
+                continue
+            if not number(text):  # none at all is no number to be kept to
+                scratch.unread.append(found[0].strip())
                 continue
             kind = "most" if name.startswith("most") else "least"
             scratch.values[kind] = number(text) + (1 if name.startswith("over") else 0)
@@ -413,7 +421,14 @@ _CLOCK_ZH = re.compile(
     rf"|(?P<q>[一三])刻|(?P<m>[0-5]?\d|[零一二三四五十]{{1,3}})分?)?"
 )
 _CLOCK_ZH_PLAIN = re.compile(rf"{_PERIOD}(?=(?P<h>\d{{1,2}})[:：](?P<m>\d\d))(?:\d{{1,2}}[:：]\d\d)")
+_NO_CLOCK = re.compile(r"(?<!\d)(?:(?:2[5-9]|[3-9]\d):\d\d|24:(?!00)\d\d|\d{1,2}:[6-9]\d)(?!\d)")
+_NO_LIMIT = re.compile(r"\b(?:at most|no more than|not more than|up to|a maximum of) [^\s\w]*[^\Wa-z\u4e00-\u9fff]\S*")
 _LATE = ("下午", "傍晚", "晚上", "夜里", "夜间", "晚", " in the afternoon", " in the evening", " at night")
+
+
+def _impossible(scratch: _Scratch, pattern: re.Pattern[str]) -> None:
+    """Tell of what is written like a time or a limit and is none, so that nobody takes it for read."""
+    scratch.unread.extend(found[0].strip() for found in scratch.take(pattern))
 
 
 def _clocks(scratch: _Scratch) -> None:

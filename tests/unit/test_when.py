@@ -119,3 +119,27 @@ def test_the_share_of_a_week_is_known():
     assert when.share(When()) == 1
     assert when.share(When(weekdays=(5, 6))) == pytest.approx(2 / 7)
     assert when.share(When(hours=hours("00:00-06:00"))) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("Trucks may wait until 99:99.", "99:99"),
+        ("Trucks may wait from 8:00 to 26:30.", "26:30"),
+        ("Trucks may wait until 7:75.", "07:75"),
+        ("Trucks may wait until 24:01.", "24:01"),
+        ("At most 0 people may be on the roof.", "at most 0"),
+        ("At most -5 people may be on the roof.", "at most -5"),
+        ("At most ½ people may be on the roof.", "at most ½"),
+        ("Trucks may wait for 0 minutes.", "for 0 minutes"),
+    ],
+)
+def test_what_is_written_like_a_time_or_a_limit_and_is_none_is_told_of(text, unread):
+    found = when.read(text)
+    assert found.unread == (unread,)
+    assert all(end <= 24 * 60 for span in found.when.hours for end in span)
+
+
+@pytest.mark.parametrize("text", ["until 24:00", "at most 3 people", "people may walk up to the gate", "up to 10 min"])
+def test_a_time_or_a_limit_that_is_one_is_not_told_of(text):
+    assert when.read(text).unread == ()
