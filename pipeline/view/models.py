@@ -13,7 +13,7 @@ from rich.table import Table
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.runtime.apart import apart
-from pipeline.view.timeline import console
+from pipeline.view.timeline import console, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ def show(store: Store, known: Known, *, as_json: bool) -> None:
     if installed:
         table = Table("", "name", "version", "MB", "what it says it is", title=str(store.root), title_justify="left")
         for one in installed:
-            title = one.manifest.title if one.manifest else "damaged: pull or convert it again"
+            title = printable(one.manifest.title) if one.manifest else "damaged: pull or convert it again"
             table.add_row("*" if one.active else "", one.name, one.version, _megabytes(one), title)
         screen.print(table)
     else:

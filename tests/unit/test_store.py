@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -82,6 +83,13 @@ def test_a_damaged_note_of_the_model_in_use_is_told_of(tiny, device, content):
         device.active()
     device.use("tiny")
     assert device.active().name == "tiny"
+
+
+def test_what_a_model_says_it_is_does_not_reach_the_terminal_as_a_command(tiny, device, capsys):
+    made = device.convert(tiny(), "tiny", Wish(), quiet)
+    folder.write(made.path, msgspec.structs.replace(made.manifest, title="\x1b[2J"))
+    view.show(device, table.table(), as_json=False)
+    assert "\x1b[2J" not in capsys.readouterr().out
 
 
 def test_the_same_conversion_is_not_done_twice_unless_it_is_damaged_or_asked_for(tiny, device):
