@@ -643,6 +643,8 @@ def _cleared_up() -> Iterator[None]:
     """Whoever ends us from outside (`timeout`, a service manager, a terminal that closes) leaves nothing behind."""
 
     def end(number: int, _: object) -> NoReturn:
+        for ending in before:  # `timeout` says it twice, and the second must not cut the clearing up short
+            signal.signal(ending, signal.SIG_IGN)
         sys.exit(128 + number)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}

@@ -1,6 +1,8 @@
 """What the commands say, and with which exit status."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pipeline import cli
 from pipeline.cli import main
 from pipeline.core.errors import ConfigError
 from pipeline.view import screen
@@ -130,6 +133,22 @@ def test_where_no_daemon_runs_that_is_said(run, tmp_path, command):
     result = run(*command, "--run-dir", tmp_path)
     assert result.exit_code == 2
     assert "no daemon runs here: start one with `pipeline run CONFIG`" in result.output
+
+
+def test_who_is_told_twice_to_end_clears_up_all_the_same():
+    cleared = []
+
+    def ended_twice():
+        with cli._cleared_up():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                os.kill(os.getpid(), signal.SIGTERM)
+                cleared.append(True)
+
+    with pytest.raises(SystemExit) as ended:
+        ended_twice()
+    assert (ended.value.code, cleared) == (128 + signal.SIGTERM, [True])
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
