@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _CLOSED = {"light": get_args(vocabulary.Light)}
 _CLOSED_OF_TRACK = {"direction": get_args(vocabulary.Direction), "speed": get_args(vocabulary.Speed)}
 
@@ -26,7 +28,10 @@ def facts(row: dict[str, Any]) -> Facts:
         KeyError, TypeError: The same.
     """
     closed = _closed(row, _CLOSED) | {"track": row["track"] | _closed(row["track"], _CLOSED_OF_TRACK)}
-    return msgspec.convert(row | closed, Facts)
+    found = msgspec.convert(row | closed, Facts)
+    if found.local_time and not _CLOCK.fullmatch(found.local_time):
+        raise msgspec.ValidationError(f"local_time is {found.local_time!r:.40}, write HH:MM")
+    return found
 
 
 def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -53,6 +53,14 @@ def test_a_line_of_tables_without_end_is_named(tmp_path):
         cases(path)
 
 
+@pytest.mark.parametrize("clock", [" ", "noon", "24:00", "12:60", "12:00:30", "\u0661\u0662:00"])
+def test_an_incident_at_no_time_of_day_is_named(tmp_path, clock):
+    known = msgspec.to_builtins(facts()) | {"local_time": clock}
+    (tmp_path / "own.jsonl").write_text(json.dumps({"facts": known}))
+    with pytest.raises(ConfigError, match=r"line 1: .*local_time is .*, write HH:MM"):
+        cases(tmp_path / "own.jsonl")
+
+
 def test_an_empty_set_is_refused(tmp_path):
     (tmp_path / "own.jsonl").write_text("")
     with pytest.raises(ConfigError, match="holds no incident"):
