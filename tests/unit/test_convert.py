@@ -63,10 +63,10 @@ def test_what_is_kept_has_the_very_values_and_what_is_not_is_close(converted, tm
 def test_the_mixed_recipe_gives_layers_their_bits(converted):
     out, _, _ = converted(recipe=table().recipe("mixed"))
     bits = {op: form for op, (form, _) in ggufs.read_back(out).items()}
-    assert bits["/layers.7/self_attn/k_proj/Linear"] == (8, 64)
+    assert bits["/layers.7/self_attn/k_proj/Linear"] == (8, 128)
     assert bits["/layers.7/self_attn/o_proj/Linear"] == (4, 64)
     assert bits["/layers.7/mlp/down_proj/Linear"] == (4, 64)
-    assert bits["/lm/lm_head/Linear"] == (8, 64)
+    assert bits["/lm/lm_head/Linear"] == (8, 128)
 
 
 def test_norms_and_rotary_frequencies_are_the_models_own(converted):
