@@ -29,7 +29,9 @@ class Grammars:
 
     def __init__(self, words: Vocabulary, encode: Callable[[str], list[int]]) -> None:
         self._size = len(words.tokens)
-        self._tokenizer = LLTokenizer(TokenizerWrapper(_Tokens(words, encode)), self._size, slices=[])
+        wrapper = TokenizerWrapper(_Tokens(words, encode))
+        self._tokenizer = LLTokenizer(wrapper, self._size, slices=[])
+        wrapper.tokens = wrapper._gtokenizer.tokens = []  # noqa: SLF001  # it has copied them: 10 MB at 152 000 tokens
 
     def matcher(self, lark: str) -> Matcher:
         """Begin an answer.

@@ -109,7 +109,7 @@ def _sentence(model, prompt: SummaryPrompt, facts) -> dict:
     written = asking.ask(model, prompt, facts)
     return {
         "s": time.perf_counter() - began, "tokens": written.output, "cached": written.cached, "text": written.text,
-        "grounded": not grounding.fault(written.text, facts),
+        "grounded": not grounding.fault(written.text.strip(), facts),
     }  # fmt: skip
 
 
