@@ -45,9 +45,8 @@ class Voice(NamedTuple):
     status: AnalysisStatus = "skipped"
     report: ModelReported | None = None
 
-    def rejected(self, reason: str, name: str = "") -> Voice:
-        """The same without the model, which cannot be used."""
-        name = name or (f"{self.model.name}/{self.model.version}" if self.model else "")
+    def rejected(self, reason: str, name: str) -> Voice:
+        """The same without the model of this name, which cannot be used."""
         log.error("model_rejected", of=name, reason=reason)
         report = ModelReported(state="rejected", details={"model": name, "reason": reason})
         return Voice(self.trial, reason=f"model rejected: {reason}", status="failed", report=report)
