@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from models import fetch
+from models import catalog, fetch
 from models.llm import convert, folder
 from models.table import Name, table
 from pipeline.core.errors import ConfigError, ModelError
@@ -147,7 +147,8 @@ class Store:
             ModelError: It cannot be fetched, is not the file that was meant, or cannot be converted.
         """
         source = table().source(name)
-        wish = wish._replace(recipe=wish.recipe or source.recipe)
+        adapter = wish.adapter or (catalog.verified(source.adapter) if source.adapter else None)
+        wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
         table().recipe(wish.recipe)  # before anything is fetched
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, told)
         found = self.convert(file, name, wish, told, licence=source.licence)

@@ -16,6 +16,8 @@ from pipeline.resources import config_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from models.llm.folder import Manifest
+
 _Found = TypeVar("_Found")
 Sha256 = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,47}$")]
@@ -61,6 +63,7 @@ class Source(_Row, frozen=True):
         file: What it is called.
         bytes: Its size; about, where the hash is not known.
         sha256: Its hash; empty where it is not known.
+        adapter: What is merged when it is pulled: a row of the catalogue; empty: nothing.
         packages: Where it comes from, or
         hub: where else.
     """
@@ -71,8 +74,25 @@ class Source(_Row, frozen=True):
     file: str
     bytes: int
     sha256: Sha256
+    adapter: str = ""
     packages: Packages | None = None
     hub: Hub | None = None
+
+
+class Weighing(_Row, frozen=True):
+    """What the answers of a model are worth when it is asked whether a note speaks about an incident.
+
+    Attributes:
+        graph: The file of the graph that the model runs on.
+        adapter: The hash of the adapter that was merged; empty: none.
+        slope: Log odds a unit of its calibrated answer (log p(yes) - log p(no), less what nothing in particular gets).
+        middle: The answer at which it may as well be the one as the other.
+    """
+
+    graph: str
+    adapter: Sha256
+    slope: float
+    middle: float
 
 
 class Table(_Row, frozen=True):
@@ -80,6 +100,7 @@ class Table(_Row, frozen=True):
 
     recipes: dict[Name, Recipe]
     models: dict[Name, Source]
+    weighing: dict[Name, Weighing] = {}
 
     def recipe(self, name: str) -> Recipe:
         """A recipe by name. Raises ConfigError: there is none."""
@@ -88,6 +109,12 @@ class Table(_Row, frozen=True):
     def source(self, name: str) -> Source:
         """A model by name. Raises ConfigError: there is none."""
         return _found(self.models, name, "model")
+
+    def weighs(self, manifest: Manifest) -> Weighing | None:
+        """What a model's answers about notes are worth; None: nobody has measured, so it is not asked."""
+        graph = manifest.template.name if manifest.template else ""
+        adapter = manifest.adapter.sha256 if manifest.adapter else ""
+        return next((row for row in self.weighing.values() if (row.graph, row.adapter) == (graph, adapter)), None)
 
 
 @functools.cache

@@ -466,15 +466,30 @@ def _subject(chosen: Installed) -> Subject:
 @click.option(
     "--compile", "compile_", is_flag=True, help="Read the notes anew, instead of taking the confirmed readings."
 )
-@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder: words and rules alone.")
+@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder.")
+@click.option("--model", default="", help="A language model, or none. Default: the one in use, if there is one.")
+@_state_dir
 @_config
 @_as_json
-def eval_verdicts(path: Path | None, compile_: bool, no_encoder: bool, config: Path | None, as_json: bool) -> None:
+@_quiet
+def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
+    path: Path | None,
+    compile_: bool,
+    no_encoder: bool,
+    model: str,
+    state_dir: Path | None,
+    config: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
     from pipeline.view import verdicts
+    from stages.language import NONE
 
-    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder))
-    verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json)
+    store = _store(state_dir)
+    chosen = None if model == NONE else store.find(model) if model else store.active()
+    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), chosen)
+    verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json, quiet=quiet)
 
 
 @main.group()

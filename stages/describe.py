@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import structlog
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from pipeline.core import templates
+from models.table import table
+from pipeline.core import outlook, templates
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
-from stages import language
+from stages import language, weighing
 from stages.judging import Judging
+from stages.prompts import Prompts
 from stages.summaries import Summariser
+from stages.weighing import Weigher
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from models.llm.opening import LanguageModel
-    from pipeline.core.events import Analysis, AnalysisStatus
+    from pipeline.core.events import Analysis, AnalysisStatus, Details
+    from pipeline.core.facts import Facts
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId
@@ -31,6 +35,12 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+_Work: TypeAlias = "Generator[IncidentDescribed | None, None, Summary]"
+"""One forward before each yield; at the end, the sentence."""
+
+_BUDGET = "the verdict's time was up"
+_IDLE_S = 2.0  # without a question, until the notes are weighed for questions to come
+_REMEMBERED_MOST = 256  # incidents whose like may come again
 _WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
 
 
@@ -42,13 +52,15 @@ class _Job:
         wanted: The question.
         since_ns: When it came, on the live timeline.
         until_ns: When it must be answered; None: whenever.
-        writing: The sentence in the making; None: not begun, or put aside for a more urgent one.
+        told: The verdict that was told at once; None: nothing was.
+        work: What is being done; None: not begun, or put aside for a more urgent one.
     """
 
     wanted: DescriptionWanted
     since_ns: int
     until_ns: int | None
-    writing: Generator[None, None, Summary] | None = None
+    told: Details | None = None
+    work: _Work | None = None
 
     @property
     def urgency(self) -> tuple[int, bool, int]:
@@ -66,6 +78,10 @@ class Describe(Stage):
         self._voice = language.Voice(language.Trial(None))
         self._used_ns = 0
         self._asleep = False
+        self._weigher: Weigher | None = None
+        self._likely: dict[str, Facts] = {}
+        self._spare: Generator[None, None, None] | None = None
+        self._weighed_for: object = None
 
     def warm_up(self) -> None:
         """Read the rule table and the standing notes."""
@@ -92,15 +108,16 @@ class Describe(Stage):
             return
         now = self.context.clock.now()[0]
         until = None if message.within_s is None else now + round(message.within_s * 1e9)
-        self._jobs[message.incident] = _Job(message, now, until)
+        job = self._jobs[message.incident] = _Job(message, now, until)
+        self._spare = None
         if not message.final:
-            yield self._answer(message, templates.describe(message.facts, "a sentence is being written", "pending"))
+            yield self._promised(job)
         if len(self._jobs) > _WAITING_MOST:
             yield self._given_up(max(self._jobs.values(), key=lambda job: job.urgency), "skipped", "too many incidents")
 
     def pending(self) -> bool:
-        """Whether a sentence waits to be written."""
-        return bool(self._jobs)
+        """Whether a sentence waits to be written, or notes can be weighed for incidents to come."""
+        return bool(self._jobs) or self._spare is not None
 
     def step(self) -> Outputs:
         """Go on with the most urgent sentence, by one forward; what another had begun is put aside."""
@@ -108,29 +125,83 @@ class Describe(Stage):
         for job in [job for job in self._jobs.values() if job.until_ns is not None and job.until_ns <= now]:
             yield self._given_up(job, "timeout", "the sentence was not written in time")
         if not self._jobs:
+            self._weigh_ahead()
             return
         chosen = min(self._jobs.values(), key=lambda job: job.urgency)
         for job in self._jobs.values():
             if job is not chosen:
-                job.writing = None
+                job.work = None
         self._used_ns, self._asleep = now, False
         try:
-            chosen.writing = chosen.writing or self._summariser.write(chosen.wanted.facts)
-            next(chosen.writing)
+            chosen.work = chosen.work or self._work(chosen)
+            news = next(chosen.work)
         except StopIteration as ended:
             yield self._finished(chosen, ended.value)
         except EngineError as error:
             yield self._given_up(chosen, "failed", str(error))
+        else:
+            if news is not None:
+                yield news
 
     def close(self) -> None:
-        """Give the model's memory back."""
+        """Keep what was learnt of the notes, and give the model's memory back."""
+        if self._weigher is not None:
+            self._weigher.save()
         if self._voice.model is not None:
             self._voice.model.engine.close()
 
     def _learn(self, model: LanguageModel) -> None:
         """Read what is the same in every prompt."""
-        self._summariser = Summariser(model, self._settings.summary_most_tokens)
+        prompts = Prompts.of(model.engine.encode)
+        self._summariser = Summariser(model, prompts, self._settings.summary_most_tokens)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
+        scale = table().weighs(model.manifest)
+        if scale is not None:
+            kept = self.context.models_dir / weighing.FILE if self.context.models_dir else None
+            path = None if self.context.clock.media else kept  # a recording is judged the same whatever came before
+            self._weigher = Weigher(model, prompts, scale, path)
+            self._judging.ask(self._weigher.scores)
+
+    def _work(self, job: _Job) -> _Work:
+        """First the verdict, then the sentence."""
+        facts = job.wanted.facts
+        if self._weigher is not None and (notes := self._judging.unheard(facts)):
+            self._likely[weighing.seen_in(facts)] = facts
+            if len(self._likely) > _REMEMBERED_MOST:
+                del self._likely[next(iter(self._likely))]
+            plan = self._weigher.plan(facts, notes, self._left_s(job))
+            yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(job, takes_s))
+            if job.told is not None and self._judging.fields(facts, _BUDGET) != job.told:
+                yield self._promised(job, _BUDGET)
+        return (yield from self._summariser.write(facts))
+
+    def _left_s(self, job: _Job) -> float | None:
+        """What is left of a verdict's budget; None: a recording waits for everything."""
+        if self.context.clock.media:
+            return None
+        return self._settings.latency_budget_ms / 1e3 - (self.context.clock.now()[0] - job.since_ns) / 1e9
+
+    def _in_time(self, job: _Job, takes_s: float) -> bool:
+        left = self._left_s(job)
+        return left is None or takes_s <= left
+
+    def _promised(self, job: _Job, why_unheard: str = "they are being weighed") -> IncidentDescribed:
+        """The template, until there is a sentence."""
+        promise = templates.describe(job.wanted.facts, "a sentence is being written", "pending")
+        found = self._answer(job.wanted, promise, why_unheard)
+        assert not isinstance(found.analysis.fields, UnsetType)
+        job.told = found.analysis.fields
+        return msgspec.structs.replace(found, hops=job.wanted.hops)
+
+    def _weigh_ahead(self) -> None:
+        """Go on with what may be asked some day, by one forward."""
+        if self._spare is None or self._weigher is None:
+            return
+        try:
+            next(self._spare)
+        except StopIteration:
+            self._spare = None
+            self._weigher.save()
 
     def _finished(self, job: _Job, summary: Summary) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
@@ -154,22 +225,30 @@ class Describe(Stage):
         return self._done(job, analysis)
 
     def _given_up(self, job: _Job, status: AnalysisStatus, reason: str) -> IncidentDescribed:
-        return self._done(job, templates.describe(job.wanted.facts, reason, status))
+        return self._done(job, templates.describe(job.wanted.facts, reason, status), reason)
 
-    def _done(self, job: _Job, analysis: Analysis) -> IncidentDescribed:
+    def _done(self, job: _Job, analysis: Analysis, why_unheard: str = _BUDGET) -> IncidentDescribed:
         del self._jobs[job.wanted.incident]
-        return msgspec.structs.replace(self._answer(job.wanted, analysis), hops=job.wanted.hops)
+        return msgspec.structs.replace(self._answer(job.wanted, analysis, why_unheard), hops=job.wanted.hops)
 
-    def _answer(self, wanted: DescriptionWanted, analysis: Analysis) -> IncidentDescribed:
+    def _answer(self, wanted: DescriptionWanted, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
         """With the verdict, which never waits for a sentence."""
-        judged = msgspec.structs.replace(analysis, fields=self._judging.fields(wanted.facts))
+        judged = msgspec.structs.replace(analysis, fields=self._judging.fields(wanted.facts, why_unheard))
         return IncidentDescribed(incident=wanted.incident, revision=wanted.revision, analysis=judged)
 
     def _rest(self, now_ns: int) -> None:
-        """Put the model to sleep when nobody has asked for it for a while."""
+        """When nobody has asked for a while: weigh the notes for what may come, then put the model to sleep."""
         model = self._voice.model
         idle_s = (now_ns - self._used_ns) / 1e9
-        if model is not None and not self._jobs and not self._asleep and idle_s > self._settings.idle_after_s:
+        if model is None or self._jobs or self._spare is not None or self._asleep:
+            return
+        if self._weigher is not None and idle_s > _IDLE_S and self._weighed_for != self._judging.stamp:
+            self._weighed_for = self._judging.stamp
+            known = [*self._likely.values(), *outlook.incidents(self.context.settings)]
+            pairs = self._weigher.missing((facts, self._judging.unheard(facts)) for facts in known)
+            log.info("notes_weighed_ahead", questions=len(pairs))
+            self._spare = self._weigher.weigh(pairs, lambda _: False)
+        elif idle_s > self._settings.idle_after_s:
             began = time.perf_counter()
             model.engine.sleep()
             self._asleep = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Details
     from pipeline.core.facts import Facts
     from pipeline.core.notebook import Entry
-    from pipeline.core.speaking import Similarity
+    from pipeline.core.speaking import Scores, Similarity
     from pipeline.core.stage import StageContext
     from pipeline.core.verdicts import Verdict
 
@@ -47,14 +47,39 @@ class Judging:
         self._stamp: object = None
         self._notes = Notebook()
         self._unreadable = ""
+        self._scores: Scores | None = None
         self._judges: dict[str, Judge] = {}
 
-    def fields(self, facts: Facts) -> Details:
-        """Judge an incident: the verdict's words, what decided, and what the rules alone say."""
+    def ask(self, scores: Scores) -> None:
+        """Take up a third step, that may know of notes what words do not tell."""
+        self._scores, self._judges = scores, {}
+
+    def fields(self, facts: Facts, why_unheard: str = "") -> Details:
+        """Judge an incident: the verdict's words, what decided, and what the rules alone say.
+
+        Args:
+            facts: Of the incident.
+            why_unheard: Why the third step has not said all that it might, if there is anything.
+        """
         self._look()
         entries = self._notes.of(facts.camera)
-        verdict = self._judge(facts.camera, entries).verdict(facts)
-        return _told(verdict, entries) | ({"notes_unreadable": self._unreadable} if self._unreadable else {})
+        judge = self._judge(facts.camera, entries)
+        found = _told(judge.verdict(facts), entries)
+        if unheard := judge.unheard(facts):
+            found |= {"not_weighed": ", ".join(entries[at].id for at in unheard), "not_weighed_because": why_unheard}
+        return found | ({"notes_unreadable": self._unreadable} if self._unreadable else {})
+
+    def unheard(self, facts: Facts) -> list[str]:
+        """Return the notes that the third step does not know yet of an incident and should, likeliest first."""
+        self._look()
+        entries = self._notes.of(facts.camera)
+        return [entries[at].text for at in self._judge(facts.camera, entries).unheard(facts)]
+
+    @property
+    def stamp(self) -> object:
+        """What changes with the notes."""
+        self._look()
+        return self._stamp
 
     def _look(self) -> None:
         """Read the notes where they are others than before; unreadable ones are told of, and the rules stand."""
@@ -74,7 +99,7 @@ class Judging:
     def _judge(self, camera: str, entries: tuple[Entry, ...]) -> Judge:
         if camera not in self._judges:
             notes = [entry.note for entry in entries]
-            self._judges[camera] = Judge(self._book, self._lexicon, notes, self._similarity)
+            self._judges[camera] = Judge(self._book, self._lexicon, notes, self._similarity, self._scores)
         return self._judges[camera]
 
 

@@ -27,7 +27,7 @@ from models.llm.opening import open_model
 from pipeline.core import samples, sentences
 from pipeline.core.baseline import Task
 from pipeline.core.errors import PipelineError
-from stages.prompts import SummaryPrompt
+from stages.prompts import Prompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,17 +90,17 @@ def answers(model: LanguageModel) -> dict[str, float]:
     Args:
         model: Freshly loaded: nothing but its trial has been read.
     """
-    prompt = SummaryPrompt.of(model.engine.encode)
+    prompt = Prompts.of(model.engine.encode)
     first, second, *_ = samples.INCIDENTS
-    cold = _until_first(model.engine, prompt.parts(first))
-    warm = _until_first(model.engine, prompt.parts(second))
+    cold = _until_first(model.engine, prompt.summary(first))
+    warm = _until_first(model.engine, prompt.summary(second))
     rate = decoding(model.engine, prompt.fixed[-1], _DECODED)
     list(model.session.read([prompt.fixed]))
     told = []
     seconds = []
     for facts in samples.INCIDENTS:
         began = time.perf_counter()
-        told.append(_sentence(model, prompt.parts(facts), sentences.grammar(facts)))
+        told.append(_sentence(model, prompt.summary(facts), sentences.grammar(facts)))
         seconds.append(time.perf_counter() - began)
     return {
         "ttft_cold_ms": cold * 1e3,

@@ -8,7 +8,7 @@ from pipeline.core.sentences import plain, spoken
 from pipeline.core.templates import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from models.llm.engine import Part
     from pipeline.core.facts import Facts
@@ -25,14 +25,27 @@ _EXAMPLES = (
     ),
     ("dog; lawn; Friday 16:40, day; run, along; 6 seconds", "A dog runs along the lawn on Friday at 16:40."),
 )
+_QUESTION = (
+    "\nDoes the note speak about the incident? Same place and same kind: yes. Another place or another kind: no.\n\n"
+)
+_PAIRS = (
+    ("person (bucket), place: facade", "Window cleaners work on the facade on Mondays.", "yes"),
+    ("person, place: street", "Window cleaners work on the facade on Mondays.", "no"),
+    ("truck, place: archive", "Nobody may enter the records room.", "no"),
+    ("person, place: archive", "Nobody may enter the records room.", "yes"),
+)
 _ASKS, _NEXT = " =>", "\n"
+ANSWERS = (" yes", " no")
+"""How an answer about a note begins; either is one token of every model known here."""
 
 
-class SummaryPrompt(NamedTuple):
-    """The prompt of a summary, as token numbers: examples, which any model goes on with, whatever it was taught.
+class Prompts(NamedTuple):
+    """What a model is asked, as token numbers: examples, which any model goes on with, whatever it was taught.
+
+    Both questions begin alike, so that a model turns from one to the other without reading anything again.
 
     Attributes:
-        fixed: What is the same for every incident: read once, and kept.
+        fixed: What is the same for every question about every incident: read once, and kept.
         encode: Text as token numbers.
     """
 
@@ -40,14 +53,22 @@ class SummaryPrompt(NamedTuple):
     encode: Callable[[str], list[int]]
 
     @classmethod
-    def of(cls, encode: Callable[[str], list[int]]) -> SummaryPrompt:
+    def of(cls, encode: Callable[[str], list[int]]) -> Prompts:
         """For a model, by its tokenizer."""
-        lines = (f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES)
-        return cls(tuple(encode(_TASK + "".join(lines))), encode)
+        lines = [f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES]
+        pairs = [f"{_incident(seen)}{_note(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
+        return cls(tuple(encode("".join((_TASK, *lines, _QUESTION, *pairs, _NEXT)))), encode)
 
-    def parts(self, facts: Facts) -> tuple[Part, Part]:
-        """The prompt for an incident: what is kept, and what is its own."""
+    def summary(self, facts: Facts) -> tuple[Part, Part]:
+        """Ask for the sentence of an incident: what is kept, and what is its own."""
         return self.fixed, tuple(self.encode(told(facts) + _ASKS))
+
+    def note(self, seen: str, note: str) -> tuple[Part, Part, Part]:
+        """Ask whether a note speaks about what was seen (see `core`); the answer begins with one of `ANSWERS`.
+
+        The incident comes before the note, so that it is read once for all notes.
+        """
+        return self.fixed, tuple(self.encode(_incident(seen))), tuple(self.encode(_note(note)))
 
 
 def told(facts: Facts) -> str:
@@ -64,3 +85,19 @@ def told(facts: Facts) -> str:
         ", ".join(plain(rule.replace("_", " ")) for rule in facts.rules_hit if rule != "motion"),
     )
     return "; ".join(part for part in found if part)
+
+
+def core(class_: str, tags: Sequence[str], zone: str) -> str:
+    """What a note is weighed against: what was seen, and where."""
+    named = "" if class_ in ("none", "?") else class_
+    with_ = ", ".join(map(plain, tags))
+    seen = f"{named} ({with_})" if named and with_ else named or with_ or "movement"
+    return f"{seen}, place: {plain(zone)}"
+
+
+def _incident(seen: str) -> str:
+    return f"Incident: {seen}\n"
+
+
+def _note(note: str) -> str:
+    return f"Note: {note}{_ASKS}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core import grounding, sentences
-from stages.prompts import SummaryPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
     from pipeline.core.facts import Facts
+    from stages.prompts import Prompts
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
 """One sentence of whatever the model likes: to see what the grammar of facts is good for."""
@@ -37,20 +37,21 @@ class Summariser:
 
     Args:
         model: The model; reads what is the same in every prompt.
+        prompts: Its questions.
         most: Tokens of a sentence, at most.
     """
 
-    def __init__(self, model: LanguageModel, most: int) -> None:
+    def __init__(self, model: LanguageModel, prompts: Prompts, most: int) -> None:
         self._model = model
         self._most = most
-        self._prompt = SummaryPrompt.of(model.engine.encode)
-        for _ in model.session.read([self._prompt.fixed]):
+        self._prompts = prompts
+        for _ in model.session.read([prompts.fixed]):
             pass
 
     @property
     def fixed(self) -> int:
         """Tokens that are the same in every prompt."""
-        return len(self._prompt.fixed)
+        return len(self._prompts.fixed)
 
     def write(self, facts: Facts, *, free: bool = False) -> Generator[None, None, Summary]:
         """Write the sentence of an incident, a forward at a time.
@@ -63,7 +64,7 @@ class Summariser:
             EngineError: The prompt does not fit the context.
         """
         lark = _FREE if free else sentences.grammar(facts)
-        written = yield from self._model.write(self._prompt.parts(facts), lark, self._most)
+        written = yield from self._model.write(self._prompts.summary(facts), lark, self._most)
         text = written.text.strip()
         fault = grounding.fault(text, facts) if written.complete else f"no end after {written.output} tokens"
         return Summary(text, fault, written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
 import zlib
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from models.llm.canary import Canary
 from models.llm.engine import Session
+from models.llm.folder import Manifest, Origin
 from models.llm.grammar import Grammars
 from models.llm.opening import LanguageModel
 from models.llm.tokenizer import Vocabulary, _spelling
@@ -17,17 +19,21 @@ from models.store import Store, Wish
 from pipeline.core.errors import EngineError
 from tests import boot
 
-BEGIN, END = 256, 257
+BEGIN, END, YES, NO = 256, 257, 258, 259
 
 
 def byte_words():
-    """A vocabulary of the 256 bytes and the two marks of ChatML."""
-    tokens = [_spelling()[value] for value in range(256)] + ["<|im_start|>", "<|im_end|>"]
-    return Vocabulary(tokens, [1] * 256 + [3, 3], [], (("bytes", False),), END, None, adds_begin=False, template="")
+    """A vocabulary of the 256 bytes, the two marks of ChatML, and two answers."""
+    tokens = [_spelling()[value] for value in range(256)] + ["<|im_start|>", "<|im_end|>", "\u0120yes", "\u0120no"]
+    kinds = [1] * 256 + [3, 3, 1, 1]
+    return Vocabulary(tokens, kinds, [], (("bytes", False),), END, None, adds_begin=False, template="")
 
 
 class FakeEngine:
-    """Reads bytes; what it thinks may come next is a hash of all that it holds."""
+    """Reads bytes; what it thinks may come next is a hash of all that it holds.
+
+    Asked about a note, it says yes where the note has the last word of the incident.
+    """
 
     def __init__(self, context_tokens=4096):
         self.words = byte_words()
@@ -43,7 +49,8 @@ class FakeEngine:
         return len(self.tokens)
 
     def encode(self, text):
-        return list(text.encode())
+        answers = {" yes": [YES], " no": [NO]}
+        return answers.get(text) or list(text.encode())
 
     def forward(self, numbers):
         if self.held + len(numbers) > self.context_tokens:
@@ -51,7 +58,14 @@ class FakeEngine:
         self.forwards.append(list(numbers))
         self.tokens += numbers
         seed = zlib.crc32(np.array(self.tokens, np.int32).tobytes())
-        return np.random.default_rng(seed).standard_normal(self.vocabulary).astype(np.float32)
+        logits = np.random.default_rng(seed).standard_normal(self.vocabulary).astype(np.float32)
+        text = bytes(number for number in self.tokens if number < BEGIN).decode(errors="replace")
+        if asked := re.search(r"Incident: ([^\n]*)\nNote: ([^\n]*) =>$", text):
+            logits[YES] = 4.0 if asked[1].split()[-1] in asked[2] else -4.0
+            logits[NO] = 0.0
+        else:
+            logits[[YES, NO]] = -99.0
+        return logits
 
     def rewind(self, to):
         assert to <= self.held
@@ -64,7 +78,11 @@ class FakeEngine:
         self.closed += 1
 
 
-def fake_model(**changes):
+ASKED = "qwen2.5-1.5b.mnn.xz"
+"""A graph whose answers about notes are worth something."""
+
+
+def fake_model(graph="", **changes):
     """A language model around the fake engine."""
     engine = FakeEngine(**changes)
     return LanguageModel(
@@ -77,6 +95,7 @@ def fake_model(**changes):
         load_s=0.0,
         mapped=False,
         canary=Canary((), 0.0),
+        manifest=Manifest(1, "fake", {}, template=Origin(graph, "", 0)),
     )
 
 

@@ -7,6 +7,8 @@ never on what was read before it.
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -16,12 +18,13 @@ from numpy.typing import NDArray
 from pipeline.core.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Logits: TypeAlias = NDArray[np.float32]
 Part: TypeAlias = tuple[int, ...]
 """Token numbers."""
 
+_REMEMBERED = 8
 CHUNK_MOST = 32
 """Tokens a forward. It bounds how long a more urgent incident waits; larger ones would read 15-20 % faster."""
 
@@ -90,10 +93,30 @@ class Counts:
     misses: int = 0
 
 
+class Pace:
+    """How long forwards take, by how many tokens they read: the slowest of the last few, as plans are to be kept."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[int, deque[float]] = {}
+
+    def learn(self, size: int, seconds: float) -> None:
+        """Count a forward."""
+        self._seconds.setdefault(size, deque(maxlen=_REMEMBERED)).append(seconds)
+
+    def expected_s(self, size: int) -> float:
+        """How long a forward will take: what one of this size took, else the next larger, else in proportion."""
+        larger = min((known for known in self._seconds if known >= size), default=None)
+        if larger is not None:
+            return max(self._seconds[larger])
+        largest = max(self._seconds, default=None)
+        return max(self._seconds[largest]) * size / largest if largest else 0.0
+
+
 class Session:
     """Reads prompts, and continues them.
 
     Attributes:
+        pace: How fast this was done so far.
         logits: What may come next; (vocabulary,) float32, borrowed. Valid after a reading was run to its end.
         cached: Tokens of the latest prompt that were still held.
         counts: Since the session was opened.
@@ -105,6 +128,7 @@ class Session:
         self.engine = engine
         self.cached = 0
         self.counts = Counts()
+        self.pace = Pace()
         self._held: list[Part] = []
 
     def read(self, parts: Sequence[Part]) -> Iterator[int]:
@@ -115,7 +139,7 @@ class Session:
             StageBrokenError: The engine does not hold what it should.
         """
         self._check(parts)
-        reused = self._reused(parts)
+        reused = _shared(self._held, parts)
         self.cached = sum(map(len, parts[:reused]))
         self.counts.prompt += sum(map(len, parts))
         self.counts.cached += self.cached
@@ -139,13 +163,19 @@ class Session:
         """How many more tokens the context takes."""
         return self.engine.context_tokens - self.engine.held
 
-    def _reused(self, parts: Sequence[Part]) -> int:
-        """How many leading parts are held; never all, as the last one's logits are asked for."""
-        most = min(len(parts) - 1, len(self._held))
-        return next((at for at in range(most) if parts[at] != self._held[at]), most)
+    def expected_s(self, prompts: Iterable[Sequence[Part]]) -> list[float]:
+        """How long it will take to read prompts one after the other, beginning now: seconds each."""
+        held, found = list(self._held), []
+        for parts in prompts:
+            new = parts[_shared(held, parts) :]
+            found.append(sum(self.pace.expected_s(len(chunk)) for part in new for chunk in chunks(part)))
+            held = list(parts)
+        return found
 
     def _forward(self, chunk: Sequence[int]) -> None:
+        began = time.perf_counter()
         self.logits = self.engine.forward(chunk)
+        self.pace.learn(len(chunk), time.perf_counter() - began)
         self.counts.forwards += 1
 
     def _check(self, parts: Sequence[Part]) -> None:
@@ -157,6 +187,12 @@ class Session:
                 f"the prompt has {size} tokens, the context takes {self.engine.context_tokens}: shorten it, or raise "
                 "describe.context_tokens"
             )
+
+
+def _shared(held: Sequence[Part], parts: Sequence[Part]) -> int:
+    """How many leading parts are held; never all, as the last one's logits are asked for."""
+    most = min(len(parts) - 1, len(held))
+    return next((at for at in range(most) if parts[at] != held[at]), most)
 
 
 def chunks(numbers: Sequence[int], most: int = CHUNK_MOST) -> Iterator[Sequence[int]]:

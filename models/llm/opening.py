@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from models.llm.canary import Canary
     from models.llm.engine import Part
+    from models.llm.folder import Manifest
     from models.llm.writing import Written
 
 log = structlog.get_logger()
@@ -41,6 +42,7 @@ class LanguageModel(NamedTuple):
         load_s: How long the engine took to load, without verifying.
         mapped: Whether its weights are mapped from a file, so that the system can take their memory back.
         canary: What it answered when it was tried out.
+        manifest: What it was made from.
     """
 
     name: str
@@ -52,6 +54,7 @@ class LanguageModel(NamedTuple):
     load_s: float
     mapped: bool
     canary: Canary
+    manifest: Manifest
 
     def write(self, parts: Sequence[Part], lark: str, most: int) -> Generator[None, None, Written]:
         """Read a prompt and write the likeliest answer of a form; one forward before each yield.
@@ -65,6 +68,16 @@ class LanguageModel(NamedTuple):
             EngineError: The prompt is too long, or the grammar not valid.
         """
         return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most)
+
+    def odds(self, parts: Sequence[Part], one: int, other: int) -> Generator[None, None, float]:
+        """Read a prompt and return how much likelier one next token is than another, as log odds; a forward a yield.
+
+        Raises:
+            EngineError: The prompt is too long.
+        """
+        for _ in self.session.read(parts):
+            yield
+        return float(self.session.logits[one] - self.session.logits[other])
 
 
 def open_model(model: Path, options: Options) -> LanguageModel:
@@ -84,16 +97,18 @@ def open_model(model: Path, options: Options) -> LanguageModel:
     except OSError as error:
         log.warning("weights_not_mapped", of=name, reason=str(error))
         engine, load_s, answer = _loaded(model, name, options)
+    manifest = folder.read(model)
     return LanguageModel(
         name=model.parent.name,
         version=model.name,
-        sha256=folder.read(model).weights.sha256,
+        sha256=manifest.weights.sha256,
         engine=engine,
         session=Session(engine),
         grammars=Grammars(engine.words, engine.encode),
         load_s=load_s,
         mapped=engine.mapped,
         canary=answer,
+        manifest=manifest,
     )
 
 

@@ -149,7 +149,8 @@ class DescribeSettings(_Section, frozen=True):
     sentence_encoder: bool = True  # finds notes whose words are unknown; 130 MB once there is a note
     model: str = ""  # NAME or NAME/VERSION; default: the one in use; none: the templates speak
     threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: all cores but one
-    context_tokens: Annotated[int, Meta(ge=256, le=8192)] = 1024
+    context_tokens: Annotated[int, Meta(ge=512, le=8192)] = 1024
+    latency_budget_ms: Positive = 800.0  # for a verdict; notes that cannot be weighed in it are left out, and named
     summary_most_tokens: Annotated[int, Meta(ge=16, le=256)] = 96
     idle_after_s: Positive = 60.0  # then the model gives back its memory
 

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pipeline.core import when as times
 from pipeline.core.clauses import has_unknown_noun
-from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.notes import UNREADABLE
 from pipeline.core.words import STOP, Lexicon, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pipeline.core.facts import Facts
     from pipeline.core.notes import Note, Reading
 
 StepName: TypeAlias = Literal["words", "encoder", "model"]
 Similarity: TypeAlias = "Callable[[str, str], float]"
 """How near two phrases are in meaning: cosine, -1..1."""
-Scores: TypeAlias = "Callable[[Facts, Sequence[str]], Sequence[float]]"
-"""For an incident and some notes, one number a note: log odds that it speaks about the incident, not yet calibrated."""
+Scores: TypeAlias = "Callable[[Facts, Sequence[str]], Sequence[float | None]]"
+"""For an incident and some notes, log odds that each note speaks about the incident; None: not known yet."""
 
 # Log odds that a note speaks: place and people in 0..1, tags 0 or 1. A note on the very place about the very class has
 # .95, on the place about people of one trade .82, on a place that is near by about the very class .62.
@@ -48,6 +48,7 @@ _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper fiel
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
+_WORDS_COUNT = 0.5  # of what the first two steps make of a note, beside what the third does
 
 _HEADS = frozenset(
     ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
@@ -128,7 +129,7 @@ class Listener:
         self.notes = tuple(notes)
         self._lexicon = lexicon
         self._similarity = similarity
-        self._scores = calibrated(scores) if scores else None
+        self._scores = scores
         self._phrases = [_places(note, lexicon) for note in self.notes]
         self._stems = [frozenset(unit.stem for unit in lexicon.scan(note.text)) - STOP for note in self.notes]
         self._anywhere = [_everywhere(note, lexicon) for note in self.notes]
@@ -141,14 +142,23 @@ class Listener:
         found = [self._match(at, seen, facts) for at in range(len(self.notes))]
         return self._asked(facts, found)
 
+    def unheard(self, facts: Facts) -> list[int]:
+        """Name the notes, from 0, that the third step is to be asked about and does not know; likeliest first."""
+        matches = self.matches(facts)
+        if self._scores is None or _settled(matches):
+            return []
+        return sorted((at for at, one in enumerate(matches) if one.open), key=lambda at: -matches[at].confidence)
+
     def _asked(self, facts: Facts, found: list[Match]) -> list[Match]:
         """Let the third step say what it makes of the notes that are neither in nor out."""
         left = [at for at, match in enumerate(found) if match.open]
-        if self._scores is None or not left or any(match.confidence >= _SURE for match in found):
+        if self._scores is None or not left or _settled(found):
             return found
         told = self._scores(facts, [self.notes[at].text for at in left])
         for at, score in zip(left, told, strict=True):
-            found[at] = found[at]._replace(confidence=_logistic(score), step="model")
+            if score is not None:
+                odds = _WORDS_COUNT * _log_odds(found[at].confidence) + score
+                found[at] = found[at]._replace(confidence=round(_logistic(odds), 3), step="model", open=False)
         return found
 
     def _match(self, at: int, seen: _Seen, facts: Facts) -> Match:
@@ -276,30 +286,6 @@ def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[s
     return found
 
 
-def calibrated(scores: Scores) -> Scores:
-    """Take from a step's scores what it says of a note about nothing in particular; asked once a note and kept."""
-    means: dict[str, float] = {}
-
-    def score(facts: Facts, notes: Sequence[str]) -> list[float]:
-        new = [note for note in notes if note not in means]
-        if new:
-            about = [scores(_nothing(zone, thing), new) for zone, thing in (("site", "object"), ("?", "?"))]
-            means.update(
-                (note, sum(column) / len(about)) for note, column in zip(new, zip(*about, strict=True), strict=True)
-            )
-        return [told - means[note] for told, note in zip(scores(facts, notes), notes, strict=True)]
-
-    return score
-
-
-def _nothing(zone: str, thing: str) -> Facts:
-    """Facts without content, after "Calibrate Before Use" (Zhao et al. 2021)."""
-    return Facts(
-        camera="", zone=zone, local_time="", weekday="", light="day", object=ObjectFact(thing, 1.0, 1), tags=(),
-        track=TrackFact(0, "none", "still", 1), rules_hit=(),
-    )  # fmt: skip
-
-
 def _places(note: Note, lexicon: Lexicon) -> tuple[_Phrase, ...]:
     written = dict.fromkeys(where for reading in note.readings for where in reading.where)
     return tuple(_phrase(where, lexicon) for where in written)
@@ -421,6 +407,15 @@ def _anybody(seen: _Seen, lexicon: Lexicon, *, drives: bool) -> float:
     if drives and seen.classes & lexicon.vehicles:
         return 0.85
     return 0.45 if seen.classes & lexicon.vehicles else 0.1
+
+
+def _settled(matches: Sequence[Match]) -> bool:
+    return any(match.confidence >= _SURE for match in matches)
+
+
+def _log_odds(share: float) -> float:
+    bounded = min(max(share, 1e-6), 1 - 1e-6)
+    return math.log(bounded / (1 - bounded))
 
 
 def _logistic(odds: float) -> float:

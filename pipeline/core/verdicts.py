@@ -118,6 +118,10 @@ class Judge:
         """Judge an incident."""
         return decide(facts, self.book, self._listener.matches(facts))
 
+    def unheard(self, facts: Facts) -> list[int]:
+        """Name the notes, counted from 0, about which the third step may know better and was not heard yet."""
+        return self._listener.unheard(facts)
+
 
 def silenced(verdict: Verdict, book: Rulebook) -> bool:
     """Whether a note quieted what the rules spoke up about."""

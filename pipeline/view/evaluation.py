@@ -21,6 +21,7 @@ from pipeline.runtime.apart import apart
 from pipeline.view.cases import facts, rows
 from pipeline.view.timeline import console, printable
 from stages.language import spare_cores
+from stages.prompts import Prompts
 from stages.summaries import Summariser
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def _model(store: Store, name: str) -> Installed:
 
 def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, free: bool) -> Iterator[Told]:
     """In a process of its own."""
-    summariser = Summariser(opening.open_model(model.path, options), most)
+    loaded = opening.open_model(model.path, options)
+    summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most)
     for case in chosen:
         try:
             summary = _finished(summariser.write(case.facts, free=free))

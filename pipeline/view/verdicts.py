@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from rich.table import Table
@@ -18,20 +19,25 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 from pipeline.core.notes import Polarity, confirmed
 from pipeline.core.verdicts import Judge, Verdict
-from pipeline.view import cases
+from pipeline.view import cases, weighed
 from pipeline.view.timeline import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from models.store import Installed
     from pipeline.core.rulebook import Rulebook
-    from pipeline.core.speaking import Similarity
+    from pipeline.core.speaking import Scores, Similarity
     from pipeline.core.words import Lexicon
 
 _SLOTS = ("situation", "expected", "severity", "action")
 _BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 _PRECISION = 0.95
+
+
+_Site: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""Its notes and how they are read."""
 
 
 class Expect(msgspec.Struct, frozen=True):
@@ -80,6 +86,7 @@ class Means(NamedTuple):
     book: Rulebook
     lexicon: Lexicon
     similarity: Similarity | None
+    model: Installed | None = None
 
 
 def read(path: Path) -> list[Case]:
@@ -101,15 +108,17 @@ def read(path: Path) -> list[Case]:
     return found
 
 
-def show(path: Path, means: Means, *, compile_: bool, as_json: bool) -> None:
+def show(path: Path, means: Means, *, compile_: bool, as_json: bool, quiet: bool = True) -> None:
     """Judge every incident of a set and print how well."""
     chosen = read(path)
-    judged = judge(chosen, means, compile_=compile_)
+    judged = judge(chosen, means, compile_=compile_, quiet=quiet)
     about: dict[str, object] = {
         "set": str(path),
         "incidents": len(chosen),
         "compiled": compile_,
         "encoder": means.similarity is not None,
+        "model": f"{means.model.name}/{means.model.version}" if means.model else "none",
+        "found_by": dict(sorted(Counter(one.verdict.step or "nobody" for one in judged).items())),
     }
     about |= measured(judged, means.book.loud)
     if compile_:
@@ -120,19 +129,35 @@ def show(path: Path, means: Means, *, compile_: bool, as_json: bool) -> None:
     _print(judged, about)
 
 
-def judge(chosen: Sequence[Case], means: Means, *, compile_: bool) -> list[Judged]:
+def judge(chosen: Sequence[Case], means: Means, *, compile_: bool, quiet: bool = True) -> list[Judged]:
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
-    judges: dict[tuple[tuple[str, ...], tuple[str, ...]], Judge] = {}
-    found = []
+    if means.model is None:
+        return _judge(chosen, means, None, compile_=compile_)
+    nobody = _judges(chosen, means, lambda _, notes: [None for _ in notes], compile_=compile_)
+    asked = [(case.facts, [case.notes[at] for at in nobody[_site(case)].unheard(case.facts)]) for case in chosen]
+    said = weighed.scores(means.model, [one for one in asked if one[1]], quiet=quiet)
+    return _judge(chosen, means, said, compile_=compile_)
+
+
+def _judge(chosen: Sequence[Case], means: Means, scores: Scores | None, *, compile_: bool) -> list[Judged]:
+    judges = _judges(chosen, means, scores, compile_=compile_)
+    return [Judged(case, judges[_site(case)].verdict(case.facts)) for case in chosen]
+
+
+def _judges(chosen: Sequence[Case], means: Means, scores: Scores | None, *, compile_: bool) -> dict[_Site, Judge]:
+    """A judge for each set of notes."""
+    found: dict[_Site, Judge] = {}
     for case in chosen:
-        key = case.notes, case.readings
-        if key not in judges:
+        if _site(case) not in found:
             compiled = [compile_note(text, means.lexicon) for text in case.notes]
             if not compile_:
                 compiled = [confirmed(note, want) for note, want in zip(compiled, case.readings, strict=True)]
-            judges[key] = Judge(means.book, means.lexicon, compiled, means.similarity)
-        found.append(Judged(case, judges[key].verdict(case.facts)))
+            found[_site(case)] = Judge(means.book, means.lexicon, compiled, means.similarity, scores)
     return found
+
+
+def _site(case: Case) -> _Site:
+    return case.notes, case.readings
 
 
 def measured(judged: Sequence[Judged], loud: Callable[[str], bool]) -> dict[str, object]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
     from models.store import Installed
-    from stages.prompts import SummaryPrompt
+    from stages.prompts import Prompts
 
 NAMES = {"boot": boot.NAME, "1.5b": "qwen2.5-coder-1.5b"}
 """What the command line calls a model, and the table."""
@@ -85,9 +85,9 @@ def installed(state: Path, name: str, recipe: str, source: Path) -> Installed:
     return Store(state).convert(source, name, Wish(recipe), lambda *_: None)
 
 
-def ask(model: LanguageModel, prompt: SummaryPrompt, facts: Facts) -> Written:
+def ask(model: LanguageModel, prompt: Prompts, facts: Facts) -> Written:
     """One sentence, as the stage describe asks for it."""
-    writing = model.write(prompt.parts(facts), sentences.grammar(facts), 96)
+    writing = model.write(prompt.summary(facts), sentences.grammar(facts), 96)
     while True:
         try:
             next(writing)

@@ -34,7 +34,7 @@ from models.llm.engine import Session
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from pipeline.core import grounding, samples
-from stages.prompts import SummaryPrompt
+from stages.prompts import Prompts
 from tests import boot
 from tests.bench import asking, llamacpp
 from tests.bench.report import last_line, table
@@ -71,13 +71,13 @@ def _at_once(session: Session) -> float:
     return len(PROMPT) / min(seconds)  # the first is slower, as it makes room
 
 
-def _first_tokens(session: Session, prompt: SummaryPrompt) -> dict[str, list[float]]:
+def _first_tokens(session: Session, prompt: Prompts) -> dict[str, list[float]]:
     """Seconds to the first token, with nothing held and with the beginning held."""
     found: dict[str, list[float]] = {"cold": [], "cached": []}
     for facts in samples.INCIDENTS[::2]:
         session = Session(session.engine)
         for way in ("cold", "cached"):
-            parts = prompt.parts(facts)
+            parts = prompt.summary(facts)
             began = time.perf_counter()
             for _ in session.read(parts):
                 pass
@@ -95,7 +95,7 @@ def _child_ours(folder: str, threads: str) -> dict:
     watch = asking.Stopwatch()
     speeds = [_speeds(model.session) for _ in range(2)]
     found |= {"prefill": [one for one, _ in speeds], "decode": [one for _, one in speeds]}
-    prompt = SummaryPrompt.of(model.engine.encode)
+    prompt = Prompts.of(model.engine.encode)
     found["ttft"] = _first_tokens(model.session, prompt)
     model = model._replace(session=Session(model.engine))
     asking.ask(model, prompt, samples.INCIDENTS[0])
@@ -104,7 +104,7 @@ def _child_ours(folder: str, threads: str) -> dict:
     return found | {"others": watch.read().others}
 
 
-def _sentence(model, prompt: SummaryPrompt, facts) -> dict:
+def _sentence(model, prompt: Prompts, facts) -> dict:
     began = time.perf_counter()
     written = asking.ask(model, prompt, facts)
     return {

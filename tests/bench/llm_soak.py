@@ -30,7 +30,7 @@ from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priorit
 from pipeline.core.stage import StageContext
 from stages.describe import Describe
 from stages.language import spare_cores
-from stages.prompts import SummaryPrompt
+from stages.prompts import Prompts
 from tests import boot, fakes
 from tests.bench import asking
 from tests.bench.report import last_line, table
@@ -42,7 +42,7 @@ WINDOW = 300  # requests at each end whose times are compared
 def _opened(state: str, threads: int):
     active = Store(Path(state)).active()
     model = open_model(active.path, Options(threads))
-    prompt = SummaryPrompt.of(model.engine.encode)
+    prompt = Prompts.of(model.engine.encode)
     for _ in model.session.read([prompt.fixed]):
         pass
     return model, prompt
@@ -134,7 +134,7 @@ def _child_preempt(state: str, count: str) -> dict:
     spied = model.session.engine = _Spied(model.engine)
     arrival = _Arrival(stage, spied)
     routine, alarm = asking.various(3), asking.various(1)
-    first = next(chunks(stage._summariser._prompt.parts(alarm)[1]))
+    first = next(chunks(stage._summariser._prompt.summary(alarm)[1]))
     arrival.run(0, routine, alarm, first)
     forwards = len(spied.read)
     places = np.unique(np.linspace(1, forwards, int(count)).astype(int)).tolist()

@@ -7,27 +7,34 @@ import pytest
 
 from models.llm.writing import Written
 from pipeline.core import messages as m
+from pipeline.core import notebook, words
+from pipeline.core.clauses import compile_note
 from pipeline.core.errors import EngineError, StageBrokenError
-from stages import language
+from pipeline.core.notebook import Notebook
+from pipeline.resources import config_file
+from stages import language, weighing
 from stages.describe import Describe
 from stages.language import Trial, Voice
 from tests.fakes import NS, FakeClock, context, facts
-from tests.llms import fake_model
+from tests.llms import ASKED, fake_model
 
+LEXICON = words.load(config_file("words.toml"))
 SETTINGS = {"describe": {"summary_most_tokens": 256}}
 
 
 class Desk:
     """A describe stage with the fake model, which is asked and works step by step."""
 
-    def __init__(self, ring, monkeypatch, *, media=False, model=True, tables=SETTINGS, **changes):
+    def __init__(self, ring, monkeypatch, *, media=False, model=True, tables=SETTINGS, state=None, **changes):
         self.clock = FakeClock(media=media)
         self.model = fake_model(**changes) if model else None
         details = {"model": "fake/1"}
         report = m.ModelReported(state="loaded", details=details) if model else None
         voice = Voice(Trial(None), self.model, report=report)
         monkeypatch.setattr(language, "open_voice", lambda _: voice)
-        self.stage = Describe(context(ring, clock=self.clock, **tables))
+        stage_context = context(ring, clock=self.clock, **tables)
+        object.__setattr__(stage_context, "models_dir", state)
+        self.stage = Describe(stage_context)
         self.stage.warm_up()
         self.said = list(self.stage.begin())
 
@@ -222,7 +229,7 @@ def test_a_sentence_that_does_not_end_is_dropped(desk):
     table.work()
     (answer,) = table.answers()
     assert (answer.status, answer.schema_valid) == ("invalid", False)
-    assert answer.reason == "the sentence was dropped: no end after 16 tokens"
+    assert answer.reason == "the sentence was dropped: no end after 17 tokens"
 
 
 def test_facts_that_do_not_fit_the_context_get_the_template_and_the_next_incident_its_sentence(desk):
@@ -285,3 +292,136 @@ def test_a_grammar_that_cannot_be_followed_is_an_error(desk):
     with pytest.raises(EngineError, match="grammar") as caught:
         desk().model.grammars.matcher("start: [[[")
     assert "\n" not in str(caught.value)  # it becomes the reason of an event
+
+
+# Notes that only the model can tell
+
+DOME = {"zone": "obs", "label": "person", "rules_hit": ("zone_entered",)}
+NO_ENCODER = {"describe": {"sentence_encoder": False, "summary_most_tokens": 256}}
+
+
+@pytest.fixture
+def noted(desk, tmp_path):
+    """A desk whose site has notes about a place that no table of words knows."""
+
+    def made(*texts, **options):
+        book = Notebook()
+        for text in texts or ("Astronomers may be in the observatory.",):
+            book = book.added(compile_note(text, LEXICON), "")
+        (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+        tables = {"describe": NO_ENCODER["describe"] | options.pop("describe", {})}
+        return desk(graph=ASKED, state=tmp_path, tables=tables, **options)
+
+    return made
+
+
+def test_the_verdict_comes_at_once_and_again_when_the_notes_are_weighed(noted):
+    table = noted()
+    table.ask(**DOME)
+    (at_once,) = table.answers()
+    assert (at_once.fields["not_weighed"], at_once.fields["not_weighed_because"]) == ("n1", "they are being weighed")
+    table.work()
+    _, weighed, written = table.answers()
+    assert weighed.status == "pending"
+    assert weighed.fields["found_by"] == "model"
+    assert "not_weighed" not in weighed.fields
+    assert weighed.fields["confidence"] == written.fields["confidence"] != at_once.fields["confidence"]
+
+
+def test_what_was_weighed_once_is_in_the_first_verdict_of_the_next_incident(noted):
+    table = noted()
+    table.ask(**DOME)
+    table.work()
+    table.ask("inc-2", **DOME)
+    (at_once,) = table.answers("inc-2")
+    assert at_once.fields["found_by"] == "model"
+    table.work()
+    assert len(table.answers("inc-2")) == 2
+
+
+def test_a_last_description_is_one_answer_with_the_notes_weighed(noted):
+    table = noted()
+    table.ask(final=True, **DOME)
+    table.work()
+    (written,) = table.answers()
+    assert written.fields["found_by"] == "model"
+
+
+def test_notes_for_which_there_is_no_time_are_named(noted):
+    table = noted(describe={"latency_budget_ms": 0.001})
+    table.ask(**DOME)
+    table.work()
+    last = table.answers()[-1]
+    assert last.status == "ok"
+    assert (last.fields["not_weighed"], last.fields["not_weighed_because"]) == ("n1", "the verdict's time was up")
+
+
+def test_a_recording_waits_for_every_note(noted):
+    table = noted(media=True, describe={"latency_budget_ms": 0.001})
+    table.ask(**DOME)
+    table.work()
+    assert "not_weighed" not in table.answers()[-1].fields
+
+
+def test_an_urgent_incident_is_judged_first_and_nothing_is_asked_twice(noted):
+    table = noted()
+    table.ask(**DOME)
+    table.work(3)
+    table.ask("inc-2", priority=m.Priority.ALARM, zone="the cellar", label="person")
+    table.work()
+    assert table.written() == ["inc-2", "inc-1"]
+    assert table.answers("inc-1")[-1].fields["found_by"] == "model"
+
+
+def test_when_nobody_asks_notes_are_weighed_for_what_may_come(noted):
+    table = noted()
+    table.said += table.stage.handle(m.Ticked(pts_ns=30 * NS, utc_ns=0, drops={}))
+    assert table.stage.pending()
+    table.work(100_000)
+    assert not table.stage.pending()
+    forwards = len(table.model.engine.forwards)
+    zone = table.stage.context.settings.cameras["gate"].place or "gate"
+    table.ask(zone=zone, label="car", tags=())
+    assert "not_weighed" not in table.answers()[0].fields
+    assert len(table.model.engine.forwards) == forwards
+
+
+def test_an_incident_stops_the_weighing_ahead(noted):
+    table = noted()
+    table.said += table.stage.handle(m.Ticked(pts_ns=30 * NS, utc_ns=0, drops={}))
+    table.work(2)
+    table.ask(**DOME)
+    table.work()
+    assert table.written() == ["inc-1"]
+
+
+def test_nothing_is_weighed_ahead_twice_until_the_notes_change(noted, tmp_path):
+    table = noted()
+    for _ in range(2):
+        table.said += table.stage.handle(m.Ticked(pts_ns=30 * NS, utc_ns=0, drops={}))
+        table.work(100_000)
+    before = len(table.model.engine.forwards)
+    table.said += table.stage.handle(m.Ticked(pts_ns=31 * NS, utc_ns=0, drops={}))
+    table.work(100_000)
+    assert len(table.model.engine.forwards) == before
+    book = Notebook().added(compile_note("Geologists may stay near the crater.", LEXICON), "")
+    (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+    table.said += table.stage.handle(m.Ticked(pts_ns=34 * NS, utc_ns=0, drops={}))
+    table.work(100_000)
+    assert len(table.model.engine.forwards) > before
+
+
+def test_what_was_weighed_is_kept_when_the_stage_ends(noted, tmp_path):
+    table = noted()
+    table.ask(**DOME)
+    table.work()
+    table.stage.close()
+    assert (tmp_path / weighing.FILE).exists()
+
+
+def test_what_a_recording_taught_is_not_kept(noted, tmp_path):
+    table = noted(media=True)
+    table.ask(**DOME)
+    table.work()
+    table.stage.close()
+    assert not (tmp_path / weighing.FILE).exists()

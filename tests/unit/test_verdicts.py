@@ -180,17 +180,25 @@ def test_the_third_step_decides_what_is_still_open():
     assert (verdict.note, verdict.step) == (1, "model")
 
 
-def test_scores_are_calibrated_without_content_once_a_note():
-    zones = []
+def test_a_note_that_the_third_step_does_not_know_yet_is_left_to_the_words_and_named():
+    found = judge("Astronomers may be in the observatory.", ROOF, scores=lambda _, notes: [None for _ in notes])
+    about = facts("telescope dome", rules_hit=("zone_entered",), tags=("astronomers",))
+    assert found.verdict(about).because != "note"
+    assert 0 in found.unheard(about)
 
-    def scores(about, notes):
-        zones.append(about.zone)
-        return [2.0 for _ in notes]
 
-    step = speaking.calibrated(scores)
-    assert step(facts("gate"), ["a note"]) == [0.0]
-    step(facts("gate"), ["a note"])
-    assert zones == ["site", "?", "gate", "gate"]
+def test_nothing_is_asked_of_the_third_step_when_words_are_sure():
+    found = judge("Astronomers may be in the observatory.", ROOF, scores=lambda _, notes: [None for _ in notes])
+    assert found.unheard(facts("roof", rules_hit=("restricted_zone",))) == []
+
+
+def test_what_the_third_step_says_is_weighed_with_what_the_words_say():
+    def confidence(score):
+        found = judge("Astronomers may be in the observatory.", scores=lambda _, notes: [score for _ in notes])
+        return found.verdict(facts("telescope dome", tags=("astronomers",))).confidence
+
+    sure, unsure = confidence(5.0), confidence(1.5)
+    assert sure > unsure
 
 
 def test_two_hundred_notes_are_weighed():

@@ -1,0 +1,66 @@
+"""What a language model says of notes and incidents, asked in a process of its own: to see how well it does that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.progress import Progress
+
+from models.llm import opening
+from models.llm.mnn import Options
+from models.table import table
+from pipeline.core.errors import ConfigError
+from pipeline.runtime.apart import apart
+from pipeline.view.timeline import console
+from stages.language import spare_cores
+from stages.prompts import Prompts
+from stages.weighing import Weigher, seen_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from models.store import Installed
+    from pipeline.core.facts import Facts
+    from pipeline.core.speaking import Scores
+
+
+class _Heard(msgspec.Struct, frozen=True):
+    """Scores of some notes for one sight."""
+
+    seen: str
+    notes: list[str]
+    scores: list[float | None]
+
+
+def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, quiet: bool) -> Scores:
+    """Ask a model about incidents and notes; what was not asked stays unknown.
+
+    Raises:
+        ConfigError: Nobody has measured what its answers are worth.
+        ModelError: It cannot be used.
+    """
+    known: dict[tuple[str, str], float | None] = {}
+    screen = console(stderr=True)
+    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
+        task = bars.add_task("weighing", total=len(asked))
+        for heard in apart("eval", lambda: _ask(model, asked), _Heard):
+            known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
+            bars.advance(task)
+    return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
+
+
+def _ask(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
+    """In a process of its own."""
+    loaded = opening.open_model(model.path, Options(spare_cores()))
+    scale = table().weighs(loaded.manifest)
+    if scale is None:
+        raise ConfigError(
+            f"{model.name}/{model.version} was never measured at finding notes: judge with --model none, or pull "
+            "smollm2-135m"
+        )
+    weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
+    for facts, notes in asked:
+        for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):
+            pass
+        yield _Heard(seen_in(facts), list(notes), weigher.scores(facts, notes))
