@@ -245,7 +245,8 @@ class Describe(Stage):
         if self._weigher is not None and idle_s > _IDLE_S and self._weighed_for != self._judging.stamp:
             self._weighed_for = self._judging.stamp
             known = [*self._likely.values(), *outlook.incidents(self.context.settings)]
-            pairs = self._weigher.missing((facts, self._judging.unheard(facts)) for facts in known)
+            incidents = [(facts, self._judging.unheard(facts)) for facts in known]
+            pairs = self._weigher.missing(incidents, self._judging.texts)
             log.info("notes_weighed_ahead", questions=len(pairs))
             self._spare = self._weigher.weigh(pairs, lambda _: False)
         elif idle_s > self._settings.idle_after_s:

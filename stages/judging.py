@@ -76,6 +76,12 @@ class Judging:
         return [entries[at].text for at in self._judge(facts.camera, entries).unheard(facts)]
 
     @property
+    def texts(self) -> list[str]:
+        """All notes, of all cameras."""
+        self._look()
+        return [entry.text for entry in self._notes.notes]
+
+    @property
     def stamp(self) -> object:
         """What changes with the notes."""
         self._look()

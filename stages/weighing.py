@@ -120,10 +120,17 @@ class Weigher:
                 continue
             self._remember(pair, answer)
 
-    def missing(self, incidents: Iterable[tuple[Facts, Sequence[str]]]) -> list[Pair]:
-        """Name what is not known of incidents and notes, what belongs to one sight together."""
-        sights = ((seen_in(facts), note) for facts, notes in incidents for note in notes)
-        return sorted({pair for seen, note in sights for pair in self._missing(seen, note)})
+    def missing(self, incidents: Iterable[tuple[Facts, Sequence[str]]], notes: Iterable[str] = ()) -> list[Pair]:
+        """Name what is not known, what belongs to one sight together.
+
+        Args:
+            incidents: With the notes that matter for each.
+            notes: More notes, of which is to be known what they get for nothing in particular.
+        """
+        found = {(none, note) for none in _NOTHING for note in notes if note not in self._answers.get(none, ())}
+        for facts, some in incidents:
+            found.update(pair for note in some for pair in self._missing(seen_in(facts), note))
+        return sorted(found)
 
     def save(self) -> None:
         """Keep what was learnt, if anything was."""

@@ -101,6 +101,12 @@ BENCHMARKS = {
     "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
     }),
+    "verdict": (
+        ["--model", "boot", "--rounds", "1", "--incidents", "3", "--threads", "1"], llamacpp_and_boot_model, {
+        "new_vs_llamacpp_json", "remembered_vs_llamacpp_json", "new_p50_ms", "remembered_p50_ms", "budget_kept",
+        "budgeted_new_p50_ms", "llamacpp_p50_ms",
+        },
+    ),
 }  # fmt: skip
 EXACT = {
     "footage": {"identical": True, "bad_inputs_named": 3},
