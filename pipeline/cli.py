@@ -255,6 +255,47 @@ _again = click.option("--force", is_flag=True, help="Convert even if the same co
 _quiet = click.option("--quiet", is_flag=True, help="No progress.")
 
 
+@main.command(epilog=_EXITS)
+@click.argument("events", type=_existing)
+@click.option(
+    "--since", required=True, help="2026-11-29T22:00, 22:00 (the last time it was), or a span: 90min, 8h, 2d."
+)
+@click.option("--until", default="", help="The same. Default: now; of recordings, their last event.")
+@click.option("--camera", default="", help="Only what this camera saw, and what the device has to say.")
+@click.option("--model", default="", help="The language model, or `none`. Default: as configured, else the one in use.")
+@_config
+@_state_dir
+@_as_json
+def digest(  # noqa: PLR0917  # click calls it by keyword
+    events: Path,
+    since: str,
+    until: str,
+    camera: str,
+    model: str,
+    config: Path | None,
+    state_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Tell a period of the file EVENTS in a few sentences, the loudest first, with the incidents behind each.
+
+    Times are the site's: of the configuration's time zone, else as the events themselves tell it.
+    """
+    from zoneinfo import ZoneInfo
+
+    from pipeline.core.digest import Loudness
+    from pipeline.view import digest as view
+
+    settings = _with_model(_settings(config), model, state_dir)
+    words, limits = (rules := _rulebook(config)).words, rules.limits
+    asked = view.Asked(
+        since, until, camera, ZoneInfo(settings.site.timezone) if config else None, frozenset(settings.cameras)
+    )
+    loudness = Loudness(words.action, words.severity, limits.speak)
+    with _cleared_up():
+        whole = view.show(events, asked, loudness, _store(state_dir), settings.describe, as_json=as_json)
+    sys.exit(WHOLE if whole else DAMAGED)
+
+
 @main.group()
 def models() -> None:
     """Language models: fetch, convert, check, and choose the one in use.

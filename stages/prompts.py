@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.core.digest import place, times, when
 from pipeline.core.sentences import plain, spoken
 from pipeline.core.templates import plural
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.llm.engine import Part
+    from pipeline.core.digest import Group
     from pipeline.core.facts import Facts
 
 _TASK = "What happens, in one sentence that says only what is listed.\n\n"
@@ -101,3 +103,56 @@ def _incident(seen: str) -> str:
 
 def _note(note: str) -> str:
     return f"Note: {note}{_ASKS}"
+
+
+_DIGEST_TASK = "What was counted, in one sentence that says all that is listed.\n\n"
+_DIGEST_EXAMPLES = (
+    (
+        "alarm; 3 times people, up to 2; side door; on Sunday between 22:10 and 23:05; 75 seconds; note n2",
+        (
+            "Alarm: people were seen three times by the side door on Sunday between 22:10 and 23:05, "
+            "up to two at once, the longest for 75 seconds, decided by note n2."
+        ),
+    ),
+    (
+        "log; once a car; car park (camera yard); on Monday at 09:12; 40 seconds",
+        "Log: a car was noticed in the car park (camera yard) at 09:12 on Monday for 40 seconds.",
+    ),
+)
+
+
+class DigestPrompt(NamedTuple):
+    """The prompt of a sentence about a group of incidents, as token numbers.
+
+    Attributes:
+        fixed: What is the same for every group: read once, and kept.
+        encode: Text as token numbers.
+    """
+
+    fixed: Part
+    encode: Callable[[str], list[int]]
+
+    @classmethod
+    def of(cls, encode: Callable[[str], list[int]]) -> DigestPrompt:
+        """For a model, by its tokenizer."""
+        lines = (f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _DIGEST_EXAMPLES)
+        return cls(tuple(encode(_DIGEST_TASK + "".join(lines))), encode)
+
+    def parts(self, group: Group) -> tuple[Part, Part]:
+        """The prompt for a group: what is kept, and what is its own."""
+        return self.fixed, tuple(self.encode(counted(group) + _ASKS))
+
+
+def counted(group: Group) -> str:
+    """What is counted of a group, on one line."""
+    one, most = group.one, group.most
+    thing = "movement" if one.thing == "none" else plural(one.thing) if most > 1 else one.thing
+    found = (
+        plain(one.action),
+        f"{times(group.size)} {thing}" + (f", up to {most}" if most > 1 else ""),
+        place(group),
+        when(group),
+        spoken(group.longest_s) if group.longest_s > 1 else "",
+        ", ".join(f"note {plain(note)}" for note in group.notes),
+    )
+    return "; ".join(part for part in found if part)

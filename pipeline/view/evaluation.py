@@ -121,7 +121,7 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
     summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most)
     for case in chosen:
         try:
-            summary = _finished(summariser.write(case.facts, free=free))
+            summary = finished(summariser.write(case.facts, free=free))
         except EngineError as error:  # a name that fills the context, say: the other incidents are told all the same
             yield Told(case.id, "", str(error), False, 0, 0, 0, 0.0, 0.0, 0.0)
             continue
@@ -140,7 +140,8 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
         )
 
 
-def _finished(writing: Generator[None, None, Summary]) -> Summary:
+def finished(writing: Generator[None, None, Summary]) -> Summary:
+    """Let a sentence be written to its end."""
     while True:
         try:
             next(writing)

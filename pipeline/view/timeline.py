@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from rich.console import Console
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_Kind = TypeVar("_Kind")
 _PLAIN_WIDTH = 150
 _COLUMNS = ("time (UTC)", "camera", "what", "action", "for", "says", "decided by", "ended")
 _ENDS = {
@@ -68,7 +69,7 @@ class _Shape(msgspec.Struct, frozen=True):
 def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> None:
     """Print the chosen events of a file; lines that are no events are counted, not hidden."""
     bad: list[int] = []
-    found = list(_read(path, bad))
+    found: list[dict[str, Any]] = [msgspec.json.decode(line) for line, _ in read(path, _Shape, bad)]
     if bad and not found:
         raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
     _check_camera(camera, found)
@@ -108,23 +109,23 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
-def _read(path: Path, bad: list[int]) -> Iterator[dict[str, Any]]:
+def read(path: Path, kind: type[_Kind], bad: list[int]) -> Iterator[tuple[bytes, _Kind]]:
+    """Read a file of events, each line as it stands and as what is read of it.
+
+    Args:
+        path: One JSON object a line.
+        kind: What is read of an event; a type that msgspec can read.
+        bad: Gets the numbers of the lines that are no events.
+    """
+    decoder = msgspec.json.Decoder(kind)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            event = _event(line)
-            if event is None:
+            try:
+                event = decoder.decode(line)
+            except (msgspec.DecodeError, RecursionError):  # the latter: tables in tables without end
                 bad.append(number)
             else:
-                yield event
-
-
-def _event(line: bytes) -> dict[str, Any] | None:
-    try:
-        msgspec.json.decode(line, type=_Shape)
-        event: dict[str, Any] = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return None
-    return event
+                yield line, event
 
 
 def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:

@@ -1,0 +1,90 @@
+"""What a sentence about a group of incidents may be: a grammar made of its counts, of which a language model chooses.
+
+As for one incident (`sentences`), every word that states something is taken from the facts. Here no fact may be left
+out either: a digest is read by who was away.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pipeline.core.digest import decided, heading, place, times, when
+from pipeline.core.sentences import CARDINALS, plain, spoken
+from pipeline.core.templates import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.core.digest import Group
+
+_SEEN = ("seen", "noticed")
+_AT = ("at", "by", "near", "in")
+
+
+def grammar(group: Group) -> str:
+    """The sentences that are true of a group, in llguidance's variant of Lark; each begins with a space."""
+    parts = [_any([" " + heading(group)]), _any(_who(group)), _any(f" {at}" for at in _AT), _where(group)]
+    parts.append(_any(_when(group)))
+    if group.size > 1 and group.most > 1:
+        parts.append(_any((f", up to {_number(group.most)} at once", f", as many as {_number(group.most)} at a time")))
+    if group.longest_s > 1:
+        parts.append(_any(_how_long(group)))
+    if said := _decided(group):
+        parts.append(_any(said))
+    return f'start: {" ".join(parts)} "."'
+
+
+def _who(group: Group) -> list[str]:
+    label, most, size = group.one.thing, group.most, group.size
+    often = "" if size == 1 else f" {times(size)}"
+    if label == "none":
+        return [f"movement was {seen}{often}" for seen in _SEEN]
+    if most <= 1:
+        article = "an" if label[:1] in "aeiou" else "a"
+        return [f"{article} {label} was {seen}{often}" for seen in _SEEN]
+    several = plural(label) if size > 1 else f"{_number(most)} {plural(label)}"
+    return [f"{several} were {seen}{often}" for seen in _SEEN]
+
+
+def _where(group: Group) -> str:
+    name = plain(group.one.zone)
+    article = '" the"? ' if all(letter.isalpha() or letter.isspace() for letter in name) else ""
+    return f"{article}{_any([' ' + place(group)])}"
+
+
+def _when(group: Group) -> list[str]:
+    (day, clock), (last_day, last_clock) = group.first, group.last
+    found = [f" {when(group)}"]
+    if group.first == group.last:
+        return [*found, f" at {clock} on {day}"]
+    if day == last_day:
+        return [
+            *found,
+            f" between {clock} and {last_clock} on {day}",
+            f", first at {clock} and last at {last_clock} on {day}",
+        ]
+    return [*found, f", first at {clock} on {day} and last at {last_clock} on {last_day}"]
+
+
+def _how_long(group: Group) -> list[str]:
+    said = spoken(group.longest_s)
+    return [f" for {said}"] if group.size == 1 else [f", the longest for {said}", f", for up to {said}"]
+
+
+def _decided(group: Group) -> list[str]:
+    said = decided(group)
+    if not said or len(group.notes) > 1 or set(group.notes.values()) != {group.size}:
+        return [said] if said else []
+    (note,) = group.notes
+    return [said, f", decided by note {plain(note)}"]
+
+
+def _number(number: int) -> str:
+    return CARDINALS[number] if number < len(CARDINALS) else str(number)
+
+
+def _any(texts: Iterable[str]) -> str:
+    found = list(texts)
+    quoted = " | ".join(json.dumps(text, ensure_ascii=False) for text in found)
+    return f"({quoted})" if len(found) > 1 else quoted

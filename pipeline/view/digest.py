@@ -1,0 +1,234 @@
+"""A period in a few sentences, with the incidents behind each: for people who were away, and for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from rich.text import Text
+
+from models.llm import opening
+from models.llm.mnn import Options
+from pipeline.core import digest, digest_grounding, periods
+from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.runtime.apart import apart
+from pipeline.view.evaluation import finished
+from pipeline.view.timeline import console, printable, read
+from stages.digests import DigestWriter
+from stages.language import NONE, spare_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
+    from pathlib import Path
+
+    from models.store import Installed, Store
+    from pipeline.core.digest import Group, Line, Loudness, Period, Sentence
+    from pipeline.core.settings import DescribeSettings
+
+
+class Asked(NamedTuple):
+    """What is to be told.
+
+    Attributes:
+        since: When the period begins, as it was typed.
+        until: When it ends; empty: now, or with the last event of recordings.
+        camera: The only one; empty: all.
+        zone: The site's time zone; None: as the events tell it.
+        cameras: Those of the configuration, which may have nothing to tell.
+    """
+
+    since: str
+    until: str = ""
+    camera: str = ""
+    zone: tzinfo | None = None
+    cameras: frozenset[str] = frozenset()
+
+
+class Told(msgspec.Struct, frozen=True):
+    """How a model worded the sentence of one group."""
+
+    text: str
+    fault: str
+
+
+class Worded(NamedTuple):
+    """The sentences of groups.
+
+    Attributes:
+        sentences: One a group.
+        model: Which model worded them; empty: none.
+        dropped: Why sentences of it were replaced, and how many.
+        silent: Why no model, or not all of it, was heard; empty: none was asked for, or all went well.
+    """
+
+    sentences: tuple[Sentence, ...]
+    model: str = ""
+    dropped: dict[str, int] = {}  # noqa: RUF012  # a default that nobody changes
+    silent: str = ""
+
+
+class Digest(NamedTuple):
+    """A digest as it is shown."""
+
+    period: Period
+    zone: tzinfo
+    sentences: tuple[Sentence, ...]
+    worded: Worded
+    loudness: Loudness
+    damaged: int
+
+
+def show(
+    path: Path, asked: Asked, loudness: Loudness, store: Store, settings: DescribeSettings, *, as_json: bool
+) -> bool:
+    """Tell a period of a file of events.
+
+    Returns:
+        Whether every line of the file was an event.
+
+    Raises:
+        ConfigError: It is no file of events, or the period or camera is none.
+        ModelError: The model that was named is not there.
+    """
+    bad: list[int] = []
+    lines = [line for _, line in read(path, digest.Line, bad)]
+    if bad and not lines:
+        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
+    here = asked.zone or digest.zone(lines)
+    since, until = _span(asked, lines, here)
+    period = digest.within(_of(asked, lines), since, until)
+    made = digest.groups(period, loudness, here)
+    worded = word(made[: digest.told_apart(period, made)], store, settings)
+    sentences = digest.sentences(period, made, worded.sentences, loudness)
+    found = Digest(period, here, sentences, worded, loudness, len(bad))
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(plainly(found)).decode() + "\n")
+    else:
+        _print(found)
+    if worded.silent:
+        sys.stderr.write(f"the language model is not heard: {printable(worded.silent)}\n")
+    if bad:
+        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+    return not bad
+
+
+def word(made: Sequence[Group], store: Store, settings: DescribeSettings) -> Worded:
+    """Word groups, by a model where one is in use; what it may not say, or did not come to say, by the template."""
+    chosen = _chosen(store, settings.model)
+    if chosen is None or not made:
+        return Worded(tuple(map(_templated, made)))
+    options = Options(settings.threads or spare_cores(), settings.context_tokens)
+    told, silent = list[Told](), ""
+    try:
+        told += apart("digest", lambda: _tell(chosen, options, made), Told)
+    except ModelError as error:
+        silent = str(error)
+    told += [Told("", "the model was not heard")] * (len(made) - len(told))
+    faults = [_fault(group, one) for group, one in zip(made, told, strict=True)]
+    sentences = [
+        _templated(group) if wrong else digest.Sentence(one.text, group.ids, by="model")
+        for group, one, wrong in zip(made, told, faults, strict=True)
+    ]
+    dropped = _counts(wrong for wrong in faults if wrong)
+    return Worded(tuple(sentences), f"{chosen.name}/{chosen.version}", dropped, silent)
+
+
+def plainly(found: Digest) -> dict[str, object]:
+    """A digest for programs."""
+    period, worded = found.period, found.worded
+    return {
+        "since": _iso(period.since),
+        "until": _iso(period.until),
+        "incidents": len(period.incidents),
+        "quiet": sum(found.loudness.quiet(one.action) for one in period.incidents),
+        "actions": _counts(one.action for one in period.incidents),
+        "statuses": _counts(one.status or "unknown" for one in period.incidents),
+        "unplaced": len(period.unplaced),
+        "sentences": [msgspec.to_builtins(one) for one in found.sentences],
+        "notes": _notes(period),
+        "model": worded.model or None,
+        "model_silent": worded.silent or None,
+        "dropped": worded.dropped,
+        "lines_damaged": found.damaged,
+    }
+
+
+def _span(asked: Asked, lines: Sequence[Line], here: tzinfo) -> tuple[datetime, datetime]:
+    """The period in UTC: of recordings up to their last event, else up to now."""
+    recorded = any(line.data.clock == "media" for line in lines)
+    last = (digest.end(lines) if recorded else None) or datetime.now(UTC)
+    until = periods.moment("--until", asked.until, last, here) if asked.until else last
+    since = periods.moment("--since", asked.since, until, here)
+    if since >= until:
+        raise ConfigError(f"--since {asked.since}: {_iso(since)} is not before the end of the period, {_iso(until)}")
+    return since, until
+
+
+def _of(asked: Asked, lines: Sequence[Line]) -> Sequence[Line]:
+    if not asked.camera:
+        return lines
+    known = sorted({line.camera for line in lines if line.camera} | asked.cameras)
+    if asked.camera not in known:
+        raise ConfigError(f"no camera `{asked.camera}`; there are: {', '.join(known) or 'none'}")
+    return [line for line in lines if line.camera in ("", asked.camera)]  # and what the device said
+
+
+def _chosen(store: Store, name: str) -> Installed | None:
+    if name == NONE:
+        return None
+    return store.find(name) if name else store.active()
+
+
+def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator[Told]:
+    """In a process of its own."""
+    writer = DigestWriter(opening.open_model(model.path, options))
+    for group in made:
+        try:
+            summary = finished(writer.write(group))
+        except EngineError as error:  # a name that fills the context, say: the other groups are told all the same
+            yield Told("", str(error))
+            continue
+        yield Told(summary.text, summary.fault)
+
+
+def _fault(group: Group, told: Told) -> str:
+    """Why a model's sentence is not shown: what its writer found, else what a second reading does, here."""
+    return told.fault or digest_grounding.fault(told.text, group)
+
+
+def _templated(group: Group) -> Sentence:
+    text = digest.template(group)
+    return digest.Sentence(text, group.ids, grounded=not digest_grounding.fault(text, group))
+
+
+def _notes(period: Period) -> dict[str, str]:
+    """The notes that decided, and what they say."""
+    return {one.note: one.note_text for one in sorted(period.incidents) if one.note}
+
+
+def _counts(words: Iterator[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
+
+
+def _print(found: Digest) -> None:
+    screen, period = console(), found.period
+    since, until = (at.astimezone(found.zone) for at in (period.since, period.until))
+    screen.print(Text(f"{since:%A %Y-%m-%d %H:%M} to {until:%A %Y-%m-%d %H:%M} ({until.tzname()})", style="bold"))
+    for one in found.sentences:
+        text = Text(printable(one.text))
+        if one.incidents and one.about != "all":
+            text.append(f"  {printable(' '.join(one.incidents))}", style="dim")
+        screen.print(text)
+    for note, said in _notes(period).items():
+        screen.print(Text(printable(f"  note {note}: {said}"), style="dim"))
+    if found.worded.dropped:
+        why = ", ".join(f"{count} as {reason}" for reason, count in found.worded.dropped.items())
+        screen.print(Text(printable(f"  sentences of the model that the template replaced: {why}"), style="dim"))
+
+
+def _iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,47 @@
+"""The sentence of a group of incidents: asked for, written under a grammar of its counts, and checked against them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.core import digest_grounding, digest_sentences
+from stages.prompts import DigestPrompt
+from stages.summaries import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from models.llm.opening import LanguageModel
+    from pipeline.core.digest import Group
+
+MOST = 256
+"""Tokens of a sentence, at most; the names in it are spelt out."""
+
+
+class DigestWriter:
+    """Writes sentences of a digest with one model.
+
+    Args:
+        model: The model; reads what is the same in every prompt.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._prompt = DigestPrompt.of(model.engine.encode)
+        for _ in model.session.read([self._prompt.fixed]):
+            pass
+
+    def write(self, group: Group) -> Generator[None, None, Summary]:
+        """Write the sentence of a group, a forward at a time.
+
+        Args:
+            group: All that is counted of it.
+
+        Raises:
+            EngineError: The prompt does not fit the context.
+        """
+        lark = digest_sentences.grammar(group)
+        written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
+        text = written.text.strip()
+        fault = digest_grounding.fault(text, group) if written.complete else f"no end after {written.output} tokens"
+        return Summary(text, fault, written)

@@ -1,0 +1,172 @@
+"""What `pipeline digest` prints, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import main
+from pipeline.core.errors import ModelError
+from pipeline.view import digest as view
+
+
+def row(subject="inc-1", time="2026-11-29T22:00:00.000Z", *, camera="gate", clock="media", action="alarm", zone="kerb"):
+    facts = {"zone": zone, "camera": camera, "object": {"class": "person", "count": 1}, "track": {"dwell_s": 36}}
+    fields = {"situation": "intrusion", "action": action, "because": "note", "note": "n1", "note_text": "Nobody here."}
+    return {
+        "type": "fieldwatch.incident.end.v1",
+        "time": time,
+        "source": f"/site/s/device/d/camera/{camera}",
+        "subject": subject,
+        "severitytext": "WARN",
+        "data": {"facts": facts, "analysis": {"status": "ok", "fields": fields}, "clock": clock},
+    }
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Tell the rows of a file."""
+
+    def told(*arguments, rows):
+        path = tmp_path / "events.jsonl"
+        path.write_text("".join(one if isinstance(one, str) else json.dumps(one) + "\n" for one in rows))
+        command = ["digest", str(path), "--state-dir", str(tmp_path / "state"), *arguments]
+        return CliRunner().invoke(main, command)
+
+    return told
+
+
+def test_people_read_sentences_with_the_ids_behind_them_and_what_the_notes_say(run):
+    result = run("--since", "8h", rows=[row(), row("inc-2", action="log")])
+    assert result.exit_code == 0
+    said = " ".join(result.output.split())
+    assert said.startswith("Sunday 2026-11-29 14:00 to Sunday 2026-11-29 22:00 (UTC) 2 incidents: 1 alarm, 1 log;")
+    assert "on Sunday at 22:00, for 36 s; note n1 decided. inc-1" in said
+    assert "note n1: Nobody here." in said
+
+
+def test_programs_read_one_object(run):
+    found = json.loads(run("--since", "22:00", "--json", rows=[row(time="2026-11-29T23:00:00.000Z")]).stdout)
+    assert (found["since"], found["until"]) == ("2026-11-29T22:00:00Z", "2026-11-29T23:00:00Z")
+    assert (found["incidents"], found["quiet"], found["model"]) == (1, 0, None)
+    _, sentence = found["sentences"]
+    assert (sentence["incidents"], sentence["grounded"], sentence["by"]) == (["inc-1"], True, "template")
+
+
+def test_the_same_file_is_told_in_the_same_words(run):
+    rows = [row(f"inc-{number}", zone=f"bay {number % 12}") for number in range(50)]
+    assert run("--since", "1d", "--json", rows=rows).stdout == run("--since", "1d", "--json", rows=rows).stdout
+
+
+def test_damaged_lines_are_counted_and_the_exit_status_says_so(run):
+    result = run("--since", "8h", "--json", rows=[row(), "{torn\n", "[]\n"])
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["lines_damaged"] == 2
+    assert "2 lines are no events, the first is line 2" in result.stderr
+
+
+def test_a_file_that_holds_no_event_is_refused(run):
+    result = run("--since", "8h", rows=["hello\n"])
+    assert result.exit_code == 2
+    assert "not a file of events" in result.output
+
+
+def test_live_events_are_told_up_to_now(run):
+    result = run("--since", "8h", rows=[row(clock="synced", time="2020-11-29T22:00:00.000Z")])
+    assert "Nothing happened." in result.output
+
+
+def test_a_period_that_ends_before_it_begins_is_refused(run):
+    result = run("--since", "2026-11-30", rows=[row()])
+    assert result.exit_code == 2
+    assert "is not before the end of the period, 2026-11-29T22:00:00Z" in result.output
+
+
+def test_one_camera_is_told_alone(run):
+    rows = [row(), row("inc-2", camera="yard")]
+    assert json.loads(run("--since", "8h", "--camera", "yard", "--json", rows=rows).stdout)["incidents"] == 1
+
+
+def test_a_camera_that_is_not_there_is_refused_with_those_that_are(run):
+    result = run("--since", "8h", "--camera", "hall", rows=[row()])
+    assert result.exit_code == 2
+    assert "no camera `hall`; there are: gate" in result.output
+
+
+def test_a_camera_of_the_configuration_may_have_nothing_to_tell(run, tmp_path):
+    (tmp_path / "site.toml").write_text('[cameras.hall]\nsource = "synthetic://"\n')
+    result = run("--since", "8h", "--camera", "hall", "--config", str(tmp_path / "site.toml"), rows=[row()])
+    assert "Nothing happened." in result.output
+
+
+def test_times_are_those_of_the_configurations_time_zone(run, tmp_path):
+    (tmp_path / "site.toml").write_text('[site]\ntimezone = "Asia/Tokyo"\n')
+    result = run("--since", "8h", "--config", str(tmp_path / "site.toml"), rows=[row()])
+    assert "to Monday 2026-11-30 07:00 (JST)" in result.output
+    assert "on Monday at 07:00" in result.output
+
+
+def test_a_model_that_is_not_there_is_refused(run):
+    result = run("--since", "8h", "--model", "nothing-7b", rows=[row()])
+    assert result.exit_code == 2
+    assert "nothing-7b" in result.output
+
+
+@pytest.fixture
+def voice(monkeypatch):
+    """Let a model say what a test wants."""
+
+    class Chosen:
+        name, version, path = "fake", "1", None
+
+    def says(*told, fails=""):
+        def apart(*_):
+            yield from told
+            if fails:
+                raise ModelError(fails)
+
+        monkeypatch.setattr(view, "_chosen", lambda *_: Chosen)
+        monkeypatch.setattr(view, "apart", apart)
+
+    return says
+
+
+SAID = (
+    "Alarm (intrusion): a person was seen by the kerb (camera gate) on Sunday at 22:00 for 36 seconds; note n1 decided."
+)
+
+
+def test_a_model_words_the_sentences_where_one_is_in_use(run, voice):
+    voice(view.Told(SAID, ""))
+    found = json.loads(run("--since", "8h", "--json", rows=[row()]).stdout)
+    assert found["model"] == "fake/1"
+    assert [(one["by"], one["text"]) for one in found["sentences"][1:]] == [("model", SAID)]
+
+
+def test_what_a_model_may_not_say_is_said_by_the_template_and_counted(run, voice):
+    voice(view.Told(SAID, "thief is no fact"))
+    result = run("--since", "8h", "--json", rows=[row()])
+    found = json.loads(result.stdout)
+    assert (found["sentences"][1]["by"], found["dropped"]) == ("template", {"thief is no fact": 1})
+
+
+def test_a_sentence_that_passed_its_writer_is_read_again(run, voice):
+    voice(view.Told(SAID.replace("36", "37"), ""))
+    found = json.loads(run("--since", "8h", "--json", rows=[row()]).stdout)
+    assert found["sentences"][1]["by"] == "template"
+    assert found["dropped"] == {"for 37 seconds is no fact": 1}
+
+
+def test_a_model_that_fails_is_told_of_and_the_template_says_the_rest(run, voice):
+    voice(view.Told(SAID, ""), fails="it died")
+    result = run("--since", "8h", "--json", rows=[row(), row("inc-2", zone="yard")])
+    found = json.loads(result.stdout)
+    assert [one["by"] for one in found["sentences"][1:]] == ["model", "template"]
+    assert found["model_silent"] == "it died"
+    assert "the language model is not heard: it died" in result.stderr
+
+
+def test_what_events_say_does_not_reach_the_terminal_as_a_command(run):
+    assert "\x1b" not in run("--since", "8h", rows=[row(zone="a \x1b[31mred"), row("inc\x1b")]).output
