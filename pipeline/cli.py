@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store, Wish
     from pipeline.core.baseline import Subject
+    from pipeline.core.filters import Filters
     from pipeline.core.notebook import Notebook
     from pipeline.core.notes import Polarity
     from pipeline.core.rulebook import Rulebook
@@ -152,6 +153,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
 
     settings = _settings(config)
     _rulebook(config)
+    _filters(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
     blind = daemon.serve(settings, run_dir, state_dir, log_level)
@@ -195,6 +197,7 @@ def check(config: Path, as_json: bool) -> None:
     from pipeline.view import configuration
 
     _rulebook(config)
+    _filters(config)
     configuration.show(config, _settings(config), as_json=as_json)
 
 
@@ -291,8 +294,9 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
         since, until, camera, ZoneInfo(settings.site.timezone) if config else None, frozenset(settings.cameras)
     )
     loudness = Loudness(words.action, words.severity, limits.speak)
+    means = view.Means(loudness, _filters(config), _store(state_dir), settings.describe)
     with _cleared_up():
-        whole = view.show(events, asked, loudness, _store(state_dir), settings.describe, as_json=as_json)
+        whole = view.show(events, asked, means, as_json=as_json)
     sys.exit(WHOLE if whole else DAMAGED)
 
 
@@ -659,6 +663,13 @@ def _rulebook(config: Path | None) -> Rulebook:
 
     own = _settings(config).describe.incidents
     return rulebook.load(Path(own) if own else config_file("incidents.toml"))
+
+
+def _filters(config: Path | None) -> Filters:
+    from pipeline.core import filters
+
+    own = _settings(config).describe.filters
+    return filters.load(Path(own) if own else config_file("filters.toml"))
 
 
 def _lexicon() -> Lexicon:

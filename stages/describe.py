@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -11,11 +12,12 @@ import structlog
 from msgspec import UNSET, UnsetType
 
 from models.table import table
-from pipeline.core import outlook, templates
+from pipeline.core import filters, outlook, templates
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
+from pipeline.resources import config_file
 from stages import language, weighing
 from stages.judging import Judging
 from stages.prompts import Prompts
@@ -84,8 +86,10 @@ class Describe(Stage):
         self._weighed_for: object = None
 
     def warm_up(self) -> None:
-        """Read the rule table and the standing notes."""
+        """Read the rule table, the standing notes and the lists of filters."""
         self._judging = Judging(self.context)
+        own = self._settings.filters
+        self._lists = filters.load(Path(own) if own else config_file("filters.toml"))
 
     def begin(self) -> Outputs:
         """Load the model, which nobody waits for; tell which one speaks, or why none does."""
@@ -153,7 +157,7 @@ class Describe(Stage):
     def _learn(self, model: LanguageModel) -> None:
         """Read what is the same in every prompt."""
         prompts = Prompts.of(model.engine.encode)
-        self._summariser = Summariser(model, prompts, self._settings.summary_most_tokens)
+        self._summariser = Summariser(model, prompts, self._settings.summary_most_tokens, self._lists)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
         scale = table().weighs(model.manifest)
         if scale is not None:
@@ -210,9 +214,14 @@ class Describe(Stage):
         if written.cached != self._summariser.fixed:
             self.reread += 1
             log.warning("prompt_read_again", cached=written.cached, fixed=self._summariser.fixed)
-        analysis = templates.describe(job.wanted.facts, f"the sentence was dropped: {summary.fault}", "invalid")
-        if not summary.fault:
-            analysis = msgspec.structs.replace(analysis, status="ok", reason=UNSET, summary=summary.text)
+        facts = job.wanted.facts
+        if summary.held:  # goes before any other fault, whose reason might repeat the word
+            analysis = templates.describe(facts, f"the sentence was held back by the list {summary.held}", "filtered")
+        elif summary.fault:
+            analysis = templates.describe(facts, f"the sentence was dropped: {summary.fault}", "invalid")
+        else:
+            told = templates.describe(facts, "")
+            analysis = msgspec.structs.replace(told, status="ok", reason=UNSET, summary=summary.text)
         analysis = msgspec.structs.replace(
             analysis,
             schema_valid=written.complete,
@@ -232,8 +241,10 @@ class Describe(Stage):
         return msgspec.structs.replace(self._answer(job.wanted, analysis, why_unheard), hops=job.wanted.hops)
 
     def _answer(self, wanted: DescriptionWanted, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
-        """With the verdict, which never waits for a sentence."""
+        """With the verdict, which never waits for a sentence; and with a word of warning of what the scene says."""
         judged = msgspec.structs.replace(analysis, fields=self._judging.fields(wanted.facts, why_unheard))
+        if self._lists.suspects(wanted.facts.scene_text):
+            judged = msgspec.structs.replace(judged, flags=("injection_suspected",))
         return IncidentDescribed(incident=wanted.incident, revision=wanted.revision, analysis=judged)
 
     def _rest(self, now_ns: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core import grounding, sentences
+from pipeline.core import filters, grounding, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
     from pipeline.core.facts import Facts
+    from pipeline.core.filters import Filters
     from stages.prompts import Prompts
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
@@ -25,11 +26,13 @@ class Summary(NamedTuple):
         text: As it was written.
         fault: Why nobody should read it; empty: it says nothing but the facts.
         written: What it took.
+        held: Which list of filters holds it back; empty: none.
     """
 
     text: str
     fault: str
     written: Written
+    held: str = ""
 
 
 class Summariser:
@@ -39,11 +42,13 @@ class Summariser:
         model: The model; reads what is the same in every prompt.
         prompts: Its questions.
         most: Tokens of a sentence, at most.
+        lists: What no sentence may say.
     """
 
-    def __init__(self, model: LanguageModel, prompts: Prompts, most: int) -> None:
+    def __init__(self, model: LanguageModel, prompts: Prompts, most: int, lists: Filters) -> None:
         self._model = model
         self._most = most
+        self._lists = lists
         self._prompts = prompts
         for _ in model.session.read([prompts.fixed]):
             pass
@@ -67,4 +72,4 @@ class Summariser:
         written = yield from self._model.write(self._prompts.summary(facts), lark, self._most)
         text = written.text.strip()
         fault = grounding.fault(text, facts) if written.complete else f"no end after {written.output} tokens"
-        return Summary(text, fault, written)
+        return Summary(text, fault, written, self._lists.held(text, filters.names(facts)))

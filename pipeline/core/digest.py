@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
-About: TypeAlias = Literal["all", "group", "rest", "sentences", "device", "clock"]
+About: TypeAlias = Literal["all", "group", "rest", "sentences", "scene", "device", "clock"]
 
 MOST = 8
 """Sentences of a digest; groups beyond them are summed up in one."""
@@ -74,6 +74,7 @@ class _Fields(_Part, frozen=True):
 
 class _Analysis(_Part, frozen=True):
     status: str = ""
+    flags: tuple[str, ...] = ()
     fields: _Fields = _Fields()
 
 
@@ -133,6 +134,7 @@ class Incident(NamedTuple):
         note: Which note decided; empty: the rules did.
         note_text: What it says.
         status: Of its sentence.
+        suspected: Whether text in the scene seems to talk to machines.
     """
 
     id: str
@@ -151,6 +153,7 @@ class Incident(NamedTuple):
     note: str
     note_text: str
     status: str
+    suspected: bool = False
 
 
 class Group(NamedTuple):
@@ -316,6 +319,7 @@ def told_apart(period: Period, made: Sequence[Group]) -> int:
     others = sum((
         1,  # what it amounts to
         bool(_unwritten(period)),
+        any(one.suspected for one in period.incidents),
         bool(period.unplaced),
         bool(_matters(period)),
     ))  # fmt: skip
@@ -340,6 +344,8 @@ def sentences(
         found.append(_rest(rest, loudness))
     if unwritten := _unwritten(period):
         found.append(_made(unwritten))
+    if suspected := [one for one in period.incidents if one.suspected]:
+        found.append(_suspected(suspected))
     if period.unplaced:
         found.append(_unplaced(period.unplaced, loudness))
     if matters := _matters(period):
@@ -439,6 +445,7 @@ def _incident(rows: list[Line]) -> Incident:
         note=fields.note if noted else "",
         note_text=fields.note_text if noted else "",
         status=last.data.analysis.status,
+        suspected=any("injection_suspected" in row.data.analysis.flags for row in rows),
     )
 
 
@@ -530,6 +537,13 @@ def _made(unwritten: list[Incident]) -> Sentence:
     why = ", ".join(f"{count} {plain(status)}" for status, count in sorted(counts.items()))
     text = f"The sentences of {_counted(len(unwritten), 'incident')} are templates: {why}."
     return Sentence(text, tuple(one.id for one in unwritten), about="sentences")
+
+
+def _suspected(found: list[Incident]) -> Sentence:
+    text = (
+        f"In {_counted(len(found), 'incident')} text in the scene seems to talk to machines; no verdict depends on it."
+    )
+    return Sentence(text, tuple(one.id for one in found), about="scene")
 
 
 def _unplaced(found: Sequence[Incident], loudness: Loudness) -> Sentence:

@@ -146,6 +146,7 @@ class DescribeSettings(_Section, frozen=True):
 
     language: Literal["en"] = "en"
     incidents: str = ""  # a rule table of your own; default: the one that comes with the package
+    filters: str = ""  # lists of your own: what no sentence may say; default: those that come with the package
     sentence_encoder: bool = True  # finds notes whose words are unknown; 130 MB once there is a note
     model: str = ""  # NAME or NAME/VERSION; default: the one in use; none: the templates speak
     threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: all cores but one

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from models.llm import opening
 from models.llm.mnn import Options
-from pipeline.core import digest, digest_grounding, periods
+from pipeline.core import digest, digest_grounding, filters, periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store
     from pipeline.core.digest import Group, Line, Loudness, Period, Sentence
+    from pipeline.core.filters import Filters
     from pipeline.core.settings import DescribeSettings
 
 
@@ -46,6 +47,22 @@ class Asked(NamedTuple):
     camera: str = ""
     zone: tzinfo | None = None
     cameras: frozenset[str] = frozenset()
+
+
+class Means(NamedTuple):
+    """What a period is told with.
+
+    Attributes:
+        loudness: Of the verdicts' words.
+        lists: What no sentence may say.
+        store: Of language models.
+        settings: Which of them speaks, and how it runs.
+    """
+
+    loudness: Loudness
+    lists: Filters
+    store: Store
+    settings: DescribeSettings
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -82,9 +99,7 @@ class Digest(NamedTuple):
     damaged: int
 
 
-def show(
-    path: Path, asked: Asked, loudness: Loudness, store: Store, settings: DescribeSettings, *, as_json: bool
-) -> bool:
+def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
     """Tell a period of a file of events.
 
     Returns:
@@ -101,10 +116,10 @@ def show(
     here = asked.zone or digest.zone(lines)
     since, until = _span(asked, lines, here)
     period = digest.within(_of(asked, lines), since, until)
-    made = digest.groups(period, loudness, here)
-    worded = word(made[: digest.told_apart(period, made)], store, settings)
-    sentences = digest.sentences(period, made, worded.sentences, loudness)
-    found = Digest(period, here, sentences, worded, loudness, len(bad))
+    made = digest.groups(period, means.loudness, here)
+    worded = word(made[: digest.told_apart(period, made)], means)
+    sentences = digest.sentences(period, made, worded.sentences, means.loudness)
+    found = Digest(period, here, sentences, worded, means.loudness, len(bad))
     if as_json:
         sys.stdout.write(msgspec.json.encode(plainly(found)).decode() + "\n")
     else:
@@ -116,9 +131,10 @@ def show(
     return not bad
 
 
-def word(made: Sequence[Group], store: Store, settings: DescribeSettings) -> Worded:
+def word(made: Sequence[Group], means: Means) -> Worded:
     """Word groups, by a model where one is in use; what it may not say, or did not come to say, by the template."""
-    chosen = _chosen(store, settings.model)
+    settings = means.settings
+    chosen = _chosen(means.store, settings.model)
     if chosen is None or not made:
         return Worded(tuple(map(_templated, made)))
     options = Options(settings.threads or spare_cores(), settings.context_tokens)
@@ -128,7 +144,7 @@ def word(made: Sequence[Group], store: Store, settings: DescribeSettings) -> Wor
     except ModelError as error:
         silent = str(error)
     told += [Told("", "the model was not heard")] * (len(made) - len(told))
-    faults = [_fault(group, one) for group, one in zip(made, told, strict=True)]
+    faults = [_fault(group, one, means.lists) for group, one in zip(made, told, strict=True)]
     sentences = [
         _templated(group) if wrong else digest.Sentence(one.text, group.ids, by="model")
         for group, one, wrong in zip(made, told, faults, strict=True)
@@ -195,8 +211,10 @@ def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator
         yield Told(summary.text, summary.fault)
 
 
-def _fault(group: Group, told: Told) -> str:
-    """Why a model's sentence is not shown: what its writer found, else what a second reading does, here."""
+def _fault(group: Group, told: Told, lists: Filters) -> str:
+    """Why a model's sentence is not shown: a list holds it back, its writer found a fault, or a second reading here."""
+    if held := lists.held(told.text, filters.names_of(group)):
+        return f"held back by the list {held}"
     return told.fault or digest_grounding.fault(told.text, group)
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from models.llm import opening
 from models.llm.mnn import Options
-from pipeline.core import grounding
+from pipeline.core import filters, grounding
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
 from pipeline.resources import config_file
@@ -117,8 +117,8 @@ def _model(store: Store, name: str) -> Installed:
 
 def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, free: bool) -> Iterator[Told]:
     """In a process of its own."""
-    loaded = opening.open_model(model.path, options)
-    summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most)
+    loaded, lists = opening.open_model(model.path, options), filters.load(config_file("filters.toml"))
+    summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most, lists)
     for case in chosen:
         try:
             summary = finished(summariser.write(case.facts, free=free))
@@ -129,7 +129,7 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
         yield Told(
             id=case.id,
             text=summary.text,
-            fault=summary.fault,
+            fault=f"held back by the list {summary.held}" if summary.held else summary.fault,
             valid=written.complete,
             prompt=written.prompt,
             cached=written.cached,

@@ -84,6 +84,13 @@ def test_every_mistake_is_told_with_file_line_and_the_key_that_was_meant(run):
     assert "site.toml:4: unknown key `trigger.gap`; did you mean `gap_s`?" in result.output
 
 
+@pytest.mark.parametrize("key", ["filters", "incidents"])
+def test_a_file_of_ones_own_that_is_not_there_is_told_by_the_check(run, key):
+    result = run("check", "CONFIG", config=CONFIG + f'[describe]\n{key} = "nowhere.toml"\n')
+    assert result.exit_code == 2
+    assert "nowhere.toml: cannot be read" in result.output
+
+
 def test_without_cameras_there_is_nothing_to_run(run):
     result = run("run", "CONFIG", config="")
     assert result.exit_code == 2

@@ -234,6 +234,13 @@ def test_a_clock_that_was_set_while_an_incident_lasted_places_it():
     assert found[0].incidents == ("inc-1",)
 
 
+def test_incidents_with_signs_that_talk_to_machines_are_counted():
+    flagged = line("incident.start", analysis={"flags": ["injection_suspected"], "status": "ok"})
+    found = told(flagged, line(), judged("log", 2))
+    assert found[-1].text == "In 1 incident text in the scene seems to talk to machines; no verdict depends on it."
+    assert found[-1].incidents == ("inc-1",)
+
+
 def test_of_a_period_in_which_nothing_happened_that_is_said():
     assert texts() == ["Nothing happened."]
 

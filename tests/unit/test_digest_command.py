@@ -152,6 +152,20 @@ def test_what_a_model_may_not_say_is_said_by_the_template_and_counted(run, voice
     assert (found["sentences"][1]["by"], found["dropped"]) == ("template", {"thief is no fact": 1})
 
 
+def test_what_no_one_may_read_is_said_by_the_template_and_counted_without_the_word(run, voice):
+    voice(view.Told(SAID.replace("a person", "a thief"), "thief is no fact"))
+    result = run("--since", "8h", "--json", rows=[row()])
+    found = json.loads(result.stdout)
+    assert (found["sentences"][1]["by"], found["dropped"]) == ("template", {"held back by the list accusation": 1})
+    assert "thief" not in result.output
+
+
+def test_words_of_the_operators_own_names_hold_no_sentence_back(run, voice):
+    voice(view.Told(SAID.replace("the kerb", "Thief Lane"), ""))
+    found = json.loads(run("--since", "8h", "--json", rows=[row(zone="Thief Lane")]).stdout)
+    assert (found["sentences"][1]["by"], found["dropped"]) == ("model", {})
+
+
 def test_a_sentence_that_passed_its_writer_is_read_again(run, voice):
     voice(view.Told(SAID.replace("36", "37"), ""))
     found = json.loads(run("--since", "8h", "--json", rows=[row()]).stdout)
