@@ -88,7 +88,7 @@ class _Data(_Part, frozen=True):
 
 
 class Line(_Part, frozen=True):
-    """A line of a file of events."""
+    """A line of a file of events; a time that is not in UTC, or in no year of ours, is refused as it is read."""
 
     type: str
     time: datetime
@@ -96,6 +96,10 @@ class Line(_Part, frozen=True):
     source: str
     data: _Data
     severitytext: str = ""
+
+    def __post_init__(self) -> None:
+        if self.time.utcoffset() != timedelta(0) or self.time.year not in periods.YEARS:
+            raise ValueError(f"{self.time.isoformat()} is no time of an event")
 
     @property
     def camera(self) -> str:
@@ -566,15 +570,14 @@ def _matters(period: Period) -> list[str]:
     said += [f"{text} {times(count)}" for text, count in sorted(device.items())]
     if period.drops:
         said.append(f"messages dropped: {', '.join(f'{plain(stage)} {n}' for stage, n in period.drops.items())}")
-    for line in period.lines:
-        if line.what == "replay.summary":
-            found = line.data.details.items()
-            said += [
-                f"recording {plain(name.removeprefix('input:'))} is {plain(str(how))}"
-                for name, how in found
-                if name.startswith("input:")
-            ]
-    return said
+    recordings = (
+        f"recording {plain(name.removeprefix('input:'))} is {plain(str(how))}"
+        for line in period.lines
+        if line.what == "replay.summary"
+        for name, how in line.data.details.items()
+        if name.startswith("input:")
+    )
+    return [*said, *dict.fromkeys(recordings)]
 
 
 def _must_be_known(line: Line) -> bool:

@@ -15,6 +15,7 @@ _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?(min|h|d|w)")
 _UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _A_DAY = timedelta(days=1)
+YEARS = range(1970, 2262)  # of which nanoseconds since 1970 fit 63 bits
 
 
 def moment(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:
@@ -35,15 +36,21 @@ def moment(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:
     """
     wanted = text.strip()
     try:
-        if span := _SPAN.fullmatch(wanted):
-            return end - float(span[1]) * _UNITS[span[2]]
-        if clock := _CLOCK.fullmatch(wanted):
-            return _last(int(clock[1]), int(clock[2]), end, zone)
-        parsed = datetime.fromisoformat(wanted)
-        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        known = "2026-11-29T22:00, 22:00, or a span such as 90min, 8h, 2d"
-        raise ConfigError(f"{option} {text}: write it as {known}") from error
+        found = _read(wanted, end, zone)
+    except (ValueError, OverflowError):
+        found = None
+    if found is None or found.year not in YEARS:
+        raise ConfigError(f"{option} {text}: write it as 2026-11-29T22:00, 22:00, or a span such as 90min, 8h, 2d")
+    return found
+
+
+def _read(text: str, end: datetime, zone: tzinfo) -> datetime:
+    if span := _SPAN.fullmatch(text):
+        return end - float(span[1]) * _UNITS[span[2]]
+    if clock := _CLOCK.fullmatch(text):
+        return _last(int(clock[1]), int(clock[2]), end, zone)
+    parsed = datetime.fromisoformat(text)
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def _last(hour: int, minute: int, end: datetime, zone: tzinfo) -> datetime:

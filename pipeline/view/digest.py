@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pipeline.core.settings import DescribeSettings
 
 
+_IDS_SHOWN = 6  # behind a sentence, where people read it
+
+
 class Asked(NamedTuple):
     """What is to be told.
 
@@ -239,13 +242,19 @@ def _print(found: Digest) -> None:
     for one in found.sentences:
         text = Text(printable(one.text))
         if one.incidents and one.about != "all":
-            text.append(f"  {printable(' '.join(one.incidents))}", style="dim")
+            text.append(f"  {printable(_behind(one.incidents))}", style="dim")
         screen.print(text)
     for note, said in _notes(period).items():
         screen.print(Text(printable(f"  note {note}: {said}"), style="dim"))
     if found.worded.dropped:
         why = ", ".join(f"{count} as {reason}" for reason, count in found.worded.dropped.items())
         screen.print(Text(printable(f"  sentences of the model that the template replaced: {why}"), style="dim"))
+
+
+def _behind(ids: tuple[str, ...]) -> str:
+    """The ids behind a sentence, as many as a line or two hold."""
+    shown = " ".join(ids[:_IDS_SHOWN])
+    return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more: --json names them"
 
 
 def _iso(at: datetime) -> str:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from pipeline import cli
@@ -167,6 +168,14 @@ def test_a_closed_standard_output_is_no_fault_of_the_command(closed):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_there_for_shells(run, shell):
     assert "_PIPELINE_COMPLETE" in run("completion", shell).output
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"), [([], "di", "digest"), (["digest", "events.jsonl"], "--si", "--since")]
+)
+def test_completion_offers_commands_and_their_options(words, begun, offered):
+    found = ShellComplete(main, {}, "pipeline", "_PIPELINE_COMPLETE").get_completions(words, begun)
+    assert [one.value for one in found] == [offered]
 
 
 def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):

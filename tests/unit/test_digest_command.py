@@ -67,6 +67,15 @@ def test_damaged_lines_are_counted_and_the_exit_status_says_so(run):
     assert "2 lines are no events, the first is line 2" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "time", ["2026-11-29T22:00:00", "2026-11-29T22:00:00+01:00", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "now"]
+)
+def test_a_line_whose_time_is_none_of_an_event_is_damaged(run, time):
+    result = run("--since", "8h", "--json", rows=[row(), row("inc-2", time)])
+    assert result.exit_code == 3, result.exception
+    assert json.loads(result.stdout)["incidents"] == 1
+
+
 def test_a_file_that_holds_no_event_is_refused(run):
     result = run("--since", "8h", rows=["hello\n"])
     assert result.exit_code == 2
@@ -184,3 +193,10 @@ def test_a_model_that_fails_is_told_of_and_the_template_says_the_rest(run, voice
 
 def test_what_events_say_does_not_reach_the_terminal_as_a_command(run):
     assert "\x1b" not in run("--since", "8h", rows=[row(zone="a \x1b[31mred"), row("inc\x1b")]).output
+
+
+def test_behind_a_sentence_people_read_a_few_ids_and_how_many_more_there_are(run):
+    rows = [row(f"inc-{number}") for number in range(9)]
+    said = " ".join(run("--since", "8h", rows=rows).output.split())
+    assert "inc-5 and 3 more: --json names them" in said
+    assert "inc-6" not in said

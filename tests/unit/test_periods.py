@@ -36,7 +36,10 @@ def test_a_period_begins_when_people_say_so_by_the_clock_of_the_site(text, expec
     assert moment("--since", text, MORNING, VIENNA) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "25:00", "8", "-3h", "99999d", "2026-13-01", "0001-01-01T00:00"])
+@pytest.mark.parametrize(
+    "text",
+    ["yesterday", "", "25:00", "8", "-3h", "99999d", "2026-13-01", "0001-01-01T00:00", "9999-12-31T23:59", "9999w"],
+)
 def test_what_names_no_moment_is_refused_with_what_would(text):
     with pytest.raises(ConfigError, match=r"--since .*write it as 2026-11-29T22:00, 22:00, or a span"):
         moment("--since", text, MORNING, timezone(timedelta(hours=14)))

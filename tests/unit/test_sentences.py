@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import Decoder
-from pipeline.core import vocabulary
+from pipeline.core import filters, vocabulary
 from pipeline.core.facts import ObjectFact, TrackFact
 from pipeline.core.grounding import fault
 from pipeline.core.incidents import RULES
 from pipeline.core.sentences import grammar, spoken
+from pipeline.resources import config_file
 from tests.fakes import facts
 from tests.llms import FakeEngine, byte_words
 
+LISTS = filters.load(config_file("filters.toml"))
 NAMES = st.text(st.characters(categories=["L", "N", "Zs"]), min_size=1, max_size=12).filter(lambda text: text.strip())
 ZONES = ["loading bay", "hall 2", "\u88c5\u5378\u533a", 'the "old" gate', "clip_1.mp4"]
 TAGS = ["backpack", "van", "tools", "\u64ac\u68cd", "orange crate"]
@@ -69,6 +71,13 @@ def write():
 def test_whatever_the_grammar_allows_is_grounded(write, known, seed):
     text = write(known, seed)
     assert not fault(text, known), text
+
+
+@settings(max_examples=200)
+@given(known=ANY_FACTS, seed=st.integers(0, 1000))
+def test_whatever_the_grammar_allows_may_be_said(write, known, seed):
+    text = write(known, seed)
+    assert not LISTS.held(text, filters.names(known)), text
 
 
 def test_a_model_is_left_to_choose_words_and_what_to_tell(write):
