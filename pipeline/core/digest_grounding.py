@@ -121,6 +121,8 @@ def fault(sentence: str, group: Group) -> str:
         sentence = re.sub(phrase.pattern, _BLANK, sentence)
     if words := [word for word in _WORD.findall(sentence) if word not in _FREE]:
         return f"{words[0]} is no fact"
+    if signs := set(_WORD.sub("", sentence)) - set(f"{_BLANK},"):
+        return f"{min(signs)} is no fact"
     return _count(told, group)
 
 

@@ -169,6 +169,7 @@ def test_a_sentence_that_says_every_fact_once_is_grounded():
         ("; note n3 decided", "", "it does not say once that note n3 decided"),
         ("were seen", "were seen again", "again is no fact"),
         ("were seen", "were not seen", "not is no fact"),
+        ("were seen", "were seen!", "! is no fact"),
         (".", ", all clear.", "it does not say once that note n3 decided"),
         (".", "", "it is no sentence"),
     ],
