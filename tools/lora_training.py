@@ -3,9 +3,9 @@
 Reads weights.npz (the model, as its Hugging Face names) and lessons.npz from a folder, writes adapter.npz there. Run by
 tools/train_notes.py.
 
-A step is one sequence: what stands before every question, then each incident, and each of its notes as a branch that sees
-what is before it and itself, at the places it would have alone. So an answer never depends on the notes beside it, which
-is how it is asked later, and what stands before is computed once.
+A step is one sequence: what stands before every question, then each incident, and each of its notes as a branch that
+sees what is before it and itself, at the places it would have alone. So an answer never depends on the notes beside it,
+which is how it is asked later, and what stands before is computed once.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def main() -> None:
     model = Model(weights, shape, _RANK, _ALPHA)
     learnt = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(learnt, lr=_RATE, weight_decay=0.01)
-    told = json.loads((folder / "lessons.json").read_text(encoding="utf-8"))
-    fixed, lessons = told["fixed"], told["lessons"]
+    taught = json.loads((folder / "lessons.json").read_text(encoding="utf-8"))
+    fixed, lessons = taught["fixed"], taught["lessons"]
     steps = len(lessons) // size
     began, recent = time.time(), []
     for step in range(steps):
@@ -190,8 +190,8 @@ def main() -> None:
         if (step + 1) % 10 == 0:
             mean = np.mean(recent[-50:], axis=0)
             took = time.time() - began
-            print(json.dumps({"step": step + 1, "s": round(took), "loss": round(mean[0], 3), "right": round(mean[1], 3)}),
-                  flush=True)  # fmt: skip
+            told = {"step": step + 1, "s": round(took), "loss": round(mean[0], 3), "right": round(mean[1], 3)}
+            print(json.dumps(told), flush=True)
             if (step + 1) % 100 == 0:
                 save(model, folder)
     save(model, folder)

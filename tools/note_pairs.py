@@ -392,7 +392,7 @@ def _shares_a_name(one: str, other: str) -> bool:
     )  # fmt: skip
 
 
-def _fits(note: Note, sight: Sight) -> int | None:
+def _fits(note: Note, sight: Sight) -> int | None:  # noqa: PLR0911  # a case a line
     who = note.who
     if sight.class_ not in who.classes:
         ridden = {sight.class_, *who.classes} <= {"person", "bicycle", "motorcycle"}

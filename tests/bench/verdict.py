@@ -1,13 +1,13 @@
 """A verdict beside a JSON answer: the stage describe with its notes, and llama.cpp asked with a schema, same weights.
 
-The incidents are those of tests/eval/verdicts whose notes the words leave open, a site after the other. New: nobody has
-asked the like before, so the model weighs every note that is open (what a note gets for nothing in particular is known,
-as when a note was added an hour ago). Remembered: the like has been before, at another time of day. In its budget: as the
-daemon does it, with describe.latency_budget_ms; what does not fit is left out and named. Each from the question to the
-verdict, without the sentence that follows.
+The incidents are those of tests/eval/verdicts whose notes the words leave open, a site after the other. New: nobody
+has asked the like before, so the model weighs every note that is open (what a note gets for nothing in particular is
+known, as when a note was added an hour ago). Remembered: the like has been before, at another time of day. In its
+budget: as the daemon does it, with describe.latency_budget_ms; what does not fit is left out and named. Each from the
+question to the verdict, without the sentence that follows.
 
-llama.cpp has read the task and the site's notes before and holds them; it reads the facts and writes situation, expected,
-severity, action and note as JSON by a schema. Whether its verdict is right is no part of this: see `pipeline eval verdicts`.
+llama.cpp has read the task and the site's notes before and holds them; it reads the facts and writes situation,
+expected, severity, action and note as JSON by a schema. Whether that is right is told by `pipeline eval verdicts`.
 
 It needs llama.cpp: pip install xllamacpp
 
@@ -121,7 +121,9 @@ class Desk:
         """Ask; milliseconds to the first verdict and to the last one, and whether that names notes left out."""
         self._count += 1
         incident = f"inc-{self._count}"
-        wanted = m.DescriptionWanted(incident=incident, revision=1, priority=m.Priority.ROUTINE, facts=facts, final=False)
+        wanted = m.DescriptionWanted(
+            incident=incident, revision=1, priority=m.Priority.ROUTINE, facts=facts, final=False
+        )
         began = time.perf_counter()
         (found,) = self.stage.handle(wanted)
         first = (time.perf_counter() - began) * 1e3
@@ -193,8 +195,8 @@ def _child_peer(gguf: str, threads: str, count: str) -> dict:
 def _task(notes: tuple[str, ...]) -> str:
     listed = "".join(f"{at}. {note}\n" for at, note in enumerate(notes, 1))
     return (
-        "You judge what a camera saw. Answer with JSON: situation, expected (is it in order), severity, action, and the "
-        f"number of the standing note that decides, 0 if none.\nStanding notes of the site:\n{listed}\n"
+        "You judge what a camera saw. Answer with JSON: situation, expected (is it in order), severity, action, and "
+        f"the number of the standing note that decides, 0 if none.\nStanding notes of the site:\n{listed}\n"
     )
 
 
