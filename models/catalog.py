@@ -80,6 +80,14 @@ CATALOG = (
         source="exported by llmexport 0.0.5 from the shape of Qwen2.5-1.5B, without weights",
         what="graph of a language model: qwen2, 28 layers, 1536 wide",
     ),
+    Model(
+        name="notes-smollm2-135m",
+        file="llm/notes-smollm2-135m.safetensors",
+        sha256="9f6b6d3de8c0524979eaef8e9357a559b7d8efccb90207ef6680d7443b07f8cf",
+        licence="Apache-2.0",
+        source="trained by tools/train_notes.py on SmolLM2-135M-Instruct",
+        what="adapter (LoRA) that lets the boot model find the note that speaks about an incident",
+    ),
 )
 """Every bundled model."""
 

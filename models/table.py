@@ -85,12 +85,14 @@ class Weighing(_Row, frozen=True):
     Attributes:
         graph: The file of the graph that the model runs on.
         adapter: The hash of the adapter that was merged; empty: none.
-        slope: Log odds a unit of its calibrated answer (log p(yes) - log p(no), less what nothing in particular gets).
+        calibrated: What the note gets for nothing in particular is taken off its answers.
+        slope: Log odds a unit of its answer, log p(yes) - log p(no).
         middle: The answer at which it may as well be the one as the other.
     """
 
     graph: str
     adapter: Sha256
+    calibrated: bool
     slope: float
     middle: float
 

@@ -73,6 +73,7 @@ class Weigher:
         self._model = model
         self._prompts = prompts
         self._scale = scale
+        self._nothing = _NOTHING if scale.calibrated else ()
         self._yes, self._no = (prompts.encode(word)[0] for word in ANSWERS)
         self._path = path
         self._of = hashlib.sha256(f"{model.sha256} {prompts.fixed}".encode()).hexdigest()
@@ -127,10 +128,27 @@ class Weigher:
             incidents: With the notes that matter for each.
             notes: More notes, of which is to be known what they get for nothing in particular.
         """
-        found = {(none, note) for none in _NOTHING for note in notes if note not in self._answers.get(none, ())}
-        for facts, some in incidents:
-            found.update(pair for note in some for pair in self._missing(seen_in(facts), note))
-        return sorted(found)
+        nothing = [(none, note) for none in self._nothing for note in notes]
+        return self.pairs_of([*nothing, *((seen_in(facts), note) for facts, some in incidents for note in some)])
+
+    def pairs_of(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """All that has to be asked for some sights and notes, what belongs to one sight together."""
+        return sorted({wanted for seen, note in pairs for wanted in self._missing(seen, note)})
+
+    def answer(self, seen: str, note: str) -> float:
+        """What the model said: log odds of yes against no, calibrated where the model needs it.
+
+        Raises:
+            KeyError: It was not asked.
+        """
+        nothing = sum(self._answers[none][note] for none in self._nothing) / len(_NOTHING)
+        return self._answers[seen][note] - nothing
+
+    def bare(self) -> Weigher:
+        """The same answers, not calibrated."""
+        found = Weigher(self._model, self._prompts, msgspec.structs.replace(self._scale, calibrated=False))
+        found._answers = self._answers  # noqa: SLF001  # one of its own kind
+        return found
 
     def save(self) -> None:
         """Keep what was learnt, if anything was."""
@@ -145,11 +163,10 @@ class Weigher:
     def _score(self, seen: str, note: str) -> float | None:
         if self._missing(seen, note):
             return None
-        nothing = sum(self._answers[none][note] for none in _NOTHING) / len(_NOTHING)
-        return self._scale.slope * (self._answers[seen][note] - nothing - self._scale.middle)
+        return self._scale.slope * (self.answer(seen, note) - self._scale.middle)
 
     def _missing(self, seen: str, note: str) -> list[Pair]:
-        return [(one, note) for one in (*_NOTHING, seen) if note not in self._answers.get(one, ())]
+        return [(one, note) for one in (*self._nothing, seen) if note not in self._answers.get(one, ())]
 
     def _parts(self, pair: Pair) -> tuple[Part, ...]:
         return self._prompts.note(*pair)

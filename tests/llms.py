@@ -9,6 +9,7 @@ import zlib
 
 import numpy as np
 
+from models import catalog
 from models.llm.canary import Canary
 from models.llm.engine import Session
 from models.llm.folder import Manifest, Origin
@@ -16,6 +17,7 @@ from models.llm.grammar import Grammars
 from models.llm.opening import LanguageModel
 from models.llm.tokenizer import Vocabulary, _spelling
 from models.store import Store, Wish
+from models.table import table
 from pipeline.core.errors import EngineError
 from tests import boot
 
@@ -106,7 +108,8 @@ def boot_state(folder=boot.CACHE / "state"):
     with (folder / "lock").open("w") as lock:  # tests run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
         store = Store(folder)
-        found = store.convert(source, boot.NAME, Wish("keep"), lambda *_: None)
+        adapter = catalog.verified(table().source(boot.NAME).adapter)
+        found = store.convert(source, boot.NAME, Wish("keep", adapter), lambda *_: None)
         store.use(f"{found.name}/{found.version}")
     return folder
 

@@ -14,8 +14,10 @@ def test_every_bundled_model_is_the_one_meant(name):
 def test_every_bundled_file_has_a_row_and_a_notice():
     notice = (catalog.BUNDLED / "NOTICE").read_text()
     files = {file.relative_to(catalog.BUNDLED).as_posix() for file in catalog.BUNDLED.rglob("*") if file.is_file()}
-    files -= {"NOTICE"}
+    cards = {name for name in files if name.endswith(".md")}
+    files -= {"NOTICE", *cards}
     assert files == {model.file for model in catalog.CATALOG}
+    assert {name.removesuffix(".md") for name in cards} <= {name.rpartition(".")[0] for name in files}
     assert all(file in notice for file in files)
 
 

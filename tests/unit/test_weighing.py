@@ -12,7 +12,7 @@ from stages.weighing import Weigher
 from tests.fakes import facts
 from tests.llms import fake_model
 
-SCALE = Weighing(graph="", adapter="", slope=1.0, middle=0.0)
+SCALE = Weighing(graph="", adapter="", calibrated=True, slope=1.0, middle=0.0)
 DOME = facts(zone="the dome", label="person")
 NOTES = ("Astronomers use the dome at night.", "Keep out of the cellar.")
 
