@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from models.store import Store
+from models.table import table
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.messages import ModelReported
 
@@ -128,6 +129,7 @@ def _loaded(voice: Voice, chosen: Installed, settings: DescribeSettings, *, alon
         "context_tokens": settings.context_tokens,
         "mapped": model.mapped,
         "load_ms": round(model.load_s * 1e3, 1),
+        "finds_notes": table().weighs(model.manifest) is not None,
     }
     log.info("model_loaded", **details)
     return voice._replace(model=model, report=ModelReported(state="loaded", details=details))

@@ -147,7 +147,7 @@ class Weigher:
     def bare(self) -> Weigher:
         """The same answers, not calibrated."""
         found = Weigher(self._model, self._prompts, msgspec.structs.replace(self._scale, calibrated=False))
-        found._answers = self._answers  # noqa: SLF001  # one of its own kind
+        found._answers = self._answers
         return found
 
     def save(self) -> None:

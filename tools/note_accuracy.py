@@ -1,7 +1,7 @@
 """How well a converted model finds the note, on lessons of places and people that no lesson of its training had.
 
-Prints what config/models.toml wants to know of it: slope and middle, fitted on half of the pairs, and how right the model
-is on the other half, with and without taking off what a note gets for nothing in particular.
+Prints what config/models.toml wants to know of it: slope and middle, fitted on half of the pairs, and how right the
+model is on the other half, with and without taking off what a note gets for nothing in particular.
 
 usage: python -m tools.note_accuracy MODEL [--lessons N] [--seed N] [--threads N]
 """

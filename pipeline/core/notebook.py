@@ -96,6 +96,8 @@ def load(path: Path) -> Notebook:
         ) from error
     if found.format != FORMAT:
         raise NoteError(f"{path}: is of format {found.format}, known is {FORMAT}: it was written by another version")
+    if len({entry.id for entry in found.notes}) < len(found.notes):
+        raise NoteError(f"{path}: two notes have one id: restore it, or move it away and add the notes anew")
     return found
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from models.llm import opening
 from models.llm.mnn import Options
+from models.table import table
 from pipeline.runtime.apart import apart
 from pipeline.view.timeline import console, printable
 
@@ -114,6 +115,8 @@ def made(one: Installed, *, as_json: bool, tried: Tried | None = None) -> None:
     if tried:
         how = "from a mapped file" if tried.mapped else "in memory, as there is no room to map it"
         sys.stdout.write(f"  it answers: loaded in {tried.load_s:.2f} s, {how}\n")
+        notes = "is" if one.manifest and table().weighs(one.manifest) else "was never measured at that, so it is not"
+        sys.stdout.write(f"  it {notes} asked which standing note speaks about an incident\n")
     if one.manifest:
         for how, count in one.manifest.layers.items():
             sys.stdout.write(f"  {count:4d} matrices: {how}\n")

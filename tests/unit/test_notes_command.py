@@ -164,7 +164,11 @@ def test_a_file_without_incidents_is_refused(run, tmp_path):
     assert "holds no incident" in run("notes", "check", str(path)).stderr
 
 
-@pytest.mark.parametrize("content", ["{", '{"format": 9, "next": 1, "notes": []}'])
+NOTE = '{"id": "n1", "text": "a", "readings": []}'
+TWICE = f'{{"format": 1, "next": 3, "notes": [{NOTE}, {NOTE}]}}'
+
+
+@pytest.mark.parametrize("content", ["{", '{"format": 9, "next": 1, "notes": []}', TWICE])
 def test_a_damaged_file_of_notes_is_told_of(tmp_path, content):
     (tmp_path / "notes.json").write_text(content, encoding="utf-8")
     with pytest.raises(NoteError, match=r"notes\.json"):
@@ -172,7 +176,7 @@ def test_a_damaged_file_of_notes_is_told_of(tmp_path, content):
 
 
 def evaluated(*options):
-    result = CliRunner().invoke(main, ["eval", "verdicts", *options, "--json"])
+    result = CliRunner().invoke(main, ["eval", "verdicts", *options, "--model", "none", "--json"])
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -216,7 +220,9 @@ def test_what_wrong_readings_would_have_done_is_told(tmp_path):
 
 
 def test_the_table_for_people_names_what_is_not_as_labelled():
-    result = CliRunner().invoke(main, ["eval", "verdicts", "--set", str(SETS / "test.jsonl"), "--no-encoder"])
+    result = CliRunner().invoke(
+        main, ["eval", "verdicts", "--set", str(SETS / "test.jsonl"), "--no-encoder", "--model", "none"]
+    )
     assert "By group and language" in result.stdout
     assert "Confidence" in result.stdout
 
@@ -224,7 +230,7 @@ def test_the_table_for_people_names_what_is_not_as_labelled():
 def test_a_set_with_a_broken_line_is_refused(tmp_path):
     path = tmp_path / "set.jsonl"
     path.write_text('{"id": "a"}\n', encoding="utf-8")
-    result = CliRunner().invoke(main, ["eval", "verdicts", "--set", str(path)])
+    result = CliRunner().invoke(main, ["eval", "verdicts", "--set", str(path), "--model", "none"])
     assert result.exit_code == 2
     assert "line 1: no incident with a verdict" in result.stderr
 
