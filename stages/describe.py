@@ -175,6 +175,8 @@ class Describe(Stage):
                 del self._likely[next(iter(self._likely))]
             plan = self._weigher.plan(facts, notes, self._left_s(job))
             yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(job, takes_s))
+            if self._judging.unheard(facts):
+                self._weighed_for = None  # what there was no time for is weighed when nobody asks
             if job.told is not None and self._judging.fields(facts, _BUDGET) != job.told:
                 yield self._promised(job, _BUDGET)
         return (yield from self._summariser.write(facts))

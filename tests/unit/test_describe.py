@@ -416,6 +416,19 @@ def test_notes_for_which_there_is_no_time_are_named(noted):
     assert (last.fields["not_weighed"], last.fields["not_weighed_because"]) == ("n1", "the verdict's time was up")
 
 
+def test_a_note_for_which_there_was_no_time_is_weighed_when_nobody_asks(noted):
+    table = noted(describe={"latency_budget_ms": 0.001})
+    table.said += table.stage.handle(m.Ticked(pts_ns=30 * NS, utc_ns=0, drops={}))
+    table.work(100_000)
+    table.ask(**DOME)
+    table.work()
+    assert "not_weighed" in table.answers()[-1].fields
+    table.said += table.stage.handle(m.Ticked(pts_ns=60 * NS, utc_ns=0, drops={}))
+    table.work(100_000)
+    table.ask("inc-2", **DOME)
+    assert "not_weighed" not in table.answers("inc-2")[0].fields
+
+
 def test_a_recording_waits_for_every_note(noted):
     table = noted(media=True, describe={"latency_budget_ms": 0.001})
     table.ask(**DOME)
