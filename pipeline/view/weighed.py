@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from models.store import Installed
+    from models.table import Weighing
     from pipeline.core.facts import Facts
     from pipeline.core.speaking import Scores
 
@@ -40,25 +41,25 @@ def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, qu
         ConfigError: Nobody has measured what its answers are worth.
         ModelError: It cannot be used.
     """
-    known: dict[tuple[str, str], float | None] = {}
-    screen = console(stderr=True)
-    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
-        task = bars.add_task("weighing", total=len(asked))
-        for heard in apart("eval", lambda: _ask(model, asked), _Heard):
-            known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
-            bars.advance(task)
-    return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
-
-
-def _ask(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
-    """In a process of its own."""
-    loaded = opening.open_model(model.path, Options(spare_cores()))
-    scale = table().weighs(loaded.manifest)
+    scale = table().weighs(model.manifest) if model.manifest else None
     if scale is None:
         raise ConfigError(
             f"{model.name}/{model.version} was never measured at finding notes: judge with --model none, or pull "
             "smollm2-135m"
         )
+    known: dict[tuple[str, str], float | None] = {}
+    screen = console(stderr=True)
+    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
+        task = bars.add_task("weighing", total=len(asked))
+        for heard in apart("eval", lambda: _ask(model, scale, asked), _Heard):
+            known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
+            bars.advance(task)
+    return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
+
+
+def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
+    """In a process of its own."""
+    loaded = opening.open_model(model.path, Options(spare_cores()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
         for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):

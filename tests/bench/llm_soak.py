@@ -134,7 +134,7 @@ def _child_preempt(state: str, count: str) -> dict:
     spied = model.session.engine = _Spied(model.engine)
     arrival = _Arrival(stage, spied)
     routine, alarm = asking.various(3), asking.various(1)
-    first = next(chunks(stage._summariser._prompt.summary(alarm)[1]))
+    first = next(chunks(stage._summariser._prompts.summary(alarm)[1]))
     arrival.run(0, routine, alarm, first)
     forwards = len(spied.read)
     places = np.unique(np.linspace(1, forwards, int(count)).astype(int)).tolist()
