@@ -175,11 +175,18 @@ class Describe(Stage):
                 del self._likely[next(iter(self._likely))]
             plan = self._weigher.plan(facts, notes, self._left_s(job))
             yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(job, takes_s))
-            if self._judging.unheard(facts):
+            if self._why_unheard(facts) == _BUDGET:
                 self._weighed_for = None  # what there was no time for is weighed when nobody asks
-            if job.told is not None and self._judging.fields(facts, _BUDGET) != job.told:
-                yield self._promised(job, _BUDGET)
+            why = self._why_unheard(facts)
+            if job.told is not None and self._judging.fields(facts, why) != job.told:
+                yield self._promised(job, why)
         return (yield from self._summariser.write(facts))
+
+    def _why_unheard(self, facts: Facts) -> str:
+        """Why notes are still not weighed after all; empty: all that matter are."""
+        unheard = self._judging.unheard(facts)
+        too_long = self._weigher.too_long if self._weigher else set()
+        return "" if not unheard else "too long for the model" if too_long.issuperset(unheard) else _BUDGET
 
     def _left_s(self, job: _Job) -> float | None:
         """What is left of a verdict's budget; None: a recording waits for everything."""
@@ -238,8 +245,9 @@ class Describe(Stage):
     def _given_up(self, job: _Job, status: AnalysisStatus, reason: str) -> IncidentDescribed:
         return self._done(job, templates.describe(job.wanted.facts, reason, status), reason)
 
-    def _done(self, job: _Job, analysis: Analysis, why_unheard: str = _BUDGET) -> IncidentDescribed:
+    def _done(self, job: _Job, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
         del self._jobs[job.wanted.incident]
+        why_unheard = why_unheard or self._why_unheard(job.wanted.facts)
         return msgspec.structs.replace(self._answer(job.wanted, analysis, why_unheard), hops=job.wanted.hops)
 
     def _answer(self, wanted: DescriptionWanted, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:

@@ -62,6 +62,9 @@ class _Kept(msgspec.Struct, frozen=True):
 class Weigher:
     """Weighs notes with one model.
 
+    Attributes:
+        too_long: Notes that do not fit the model's context; nobody asks about them again.
+
     Args:
         model: The model.
         prompts: Its questions.
@@ -79,6 +82,7 @@ class Weigher:
         self._of = hashlib.sha256(f"{model.sha256} {prompts.fixed}".encode()).hexdigest()
         self._answers = self._load()
         self._unsaved = False
+        self.too_long: set[str] = set()
 
     def scores(self, facts: Facts, notes: Sequence[str]) -> list[float | None]:
         """Log odds that each note speaks about an incident, as far as they are known; see `speaking.Scores`."""
@@ -118,6 +122,7 @@ class Weigher:
                 answer = yield from self._model.odds(parts, self._yes, self._no)
             except EngineError as error:  # a note that fills the context
                 log.warning("note_not_weighed", note=pair[1][:80], reason=str(error))
+                self.too_long.add(pair[1])
                 continue
             self._remember(pair, answer)
 
@@ -161,12 +166,13 @@ class Weigher:
         self._unsaved = False
 
     def _score(self, seen: str, note: str) -> float | None:
-        if self._missing(seen, note):
+        if note in self.too_long or self._missing(seen, note):
             return None
         return self._scale.slope * (self.answer(seen, note) - self._scale.middle)
 
     def _missing(self, seen: str, note: str) -> list[Pair]:
-        return [(one, note) for one in (*self._nothing, seen) if note not in self._answers.get(one, ())]
+        asked = () if note in self.too_long else (*self._nothing, seen)
+        return [(one, note) for one in asked if note not in self._answers.get(one, ())]
 
     def _parts(self, pair: Pair) -> tuple[Part, ...]:
         return self._prompts.note(*pair)

@@ -429,6 +429,17 @@ def test_a_note_for_which_there_was_no_time_is_weighed_when_nobody_asks(noted):
     assert "not_weighed" not in table.answers("inc-2")[0].fields
 
 
+def test_a_note_that_the_model_cannot_hold_is_named_and_not_asked_for_again(noted):
+    table = noted("Astronomers may be in the observatory" + " and more" * 35 + ".", context_tokens=1300)
+    for incident in ("inc-1", "inc-2"):
+        table.ask(incident, **DOME)
+        table.work()
+        last = table.answers(incident)[-1]
+        assert (last.fields["not_weighed"], last.fields["not_weighed_because"]) == ("n1", "too long for the model")
+    asked = sum(b"and more and more" in bytes(n for n in call if n < 256) for call in table.model.engine.forwards)
+    assert asked == 0
+
+
 def test_a_recording_waits_for_every_note(noted):
     table = noted(media=True, describe={"latency_budget_ms": 0.001})
     table.ask(**DOME)
