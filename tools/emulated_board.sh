@@ -14,5 +14,6 @@ core='BogoMIPS\t: 48.00\nFeatures\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 
 "$fresh" --arm64 "$here" "printf 'processor\t: 0\n$core''processor\t: 1\n$core' >/tmp/cpuinfo && mount --bind /tmp/cpuinfo /proc/cpuinfo &&
     make demo >&2 && uname -m >&2 && cat demo/out/events.jsonl" >"$work/board.jsonl"
 "$here/.venv/bin/python" "$here/tools/fetch_demo.py" "$here/demo/bikes.mp4"
-"$here/.venv/bin/pipeline" replay "$here/demo/bikes.mp4" --out "$work/out" --quiet
+"$here/.venv/bin/pipeline" replay "$here/demo/bikes.mp4" --config "$here/config/demo.toml" --camera street \
+    --out "$work/out" --state-dir "$work/state" --quiet
 "$here/.venv/bin/python" "$here/tools/same_incidents.py" "$work/board.jsonl" "$work/out/events.jsonl"
