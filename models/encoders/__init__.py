@@ -1,30 +1,18 @@
-"""Feature encoders: one contract, one file for each back end that fulfils it."""
+"""Feature encoders: one contract, one file for each back end that fulfils it.
+
+Nobody opens an accelerator but `models.encoders.gate`, which proves that it runs the model before it hands it on.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Verdict = Literal["full", "partial", "none", "cpu_baseline"]
-"""How much of a graph the requested provider took; the baseline is asked to take all, and does."""
-
-
-class Placement(NamedTuple):
-    """Which provider runs which part of a graph, as the runtime itself recorded it.
-
-    Attributes:
-        requested: The provider that was asked for, by its own name.
-        nodes: Count of graph nodes for each provider that took any.
-        verdict: The judgement that follows.
-    """
-
-    requested: str
-    nodes: dict[str, int]
-    verdict: Verdict
+    from models.encoders.placement import Placement
 
 
 class Encoder(Protocol):

@@ -113,7 +113,14 @@ class EncodeSettings(_Section, frozen=True):
     """The feature encoder."""
 
     model: str = "efficientnet-lite0-224-int8"
-    backend: Literal["cpu"] = "cpu"
+    backend: Literal["cpu", "qnn", "openvino", "plugin_ep", "mnn", "rknn"] = "cpu"
+    plugin: str = ""  # of back end plugin_ep: what the provider's wheel is imported as
+    artefact: str = ""  # what was made of the model for this back end (.mnn, .rknn), a file; default: the model
+    options: dict[str, str] = field(default_factory=dict)  # the back end's own, e.g. soc_model
+    on_fallback: Literal["refuse", "degrade", "warn"] = "degrade"  # no features; the CPU; go on: told in every case
+    allow_cpu_ops: tuple[str, ...] = ()  # kinds of operations that may stay on the CPU
+    min_cosine: Share = 0.99  # of its answers with the CPU's; below, they are never used
+    max_partitions: Count = 1  # pieces that the graph may be cut into
     tags: Annotated[int, Meta(ge=0, le=10)] = 3
 
 

@@ -153,7 +153,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
 
 def changed(value):
     """Another value of the same kind; None where there is no other."""
-    others = {bool: lambda: not value, str: lambda: value + "x", tuple: lambda: (*value, *value)}
+    others = {
+        bool: lambda: not value,
+        str: lambda: value + "x",
+        tuple: lambda: (*value, *(value or ("x",))),
+        dict: lambda: value | {"x": "y"},
+    }
     return others.get(type(value), lambda: value + 1)()
 
 

@@ -1,0 +1,178 @@
+"""The table of encoder back ends: what each needs, and whether it can be used on this machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from models.encoders import Encoder
+    from models.encoders.onnxfile import Graph
+
+Engine = Literal["cpu", "plugin_ep", "mnn", "rknn"]
+
+
+class Backend(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        engine: Which class runs it.
+        module: What the runtime is imported as.
+        package: What it is installed as.
+        extra: Of this project, where one installs it.
+        options: The provider's own options that hold unless the configuration says otherwise.
+        what: The hardware.
+    """
+
+    engine: Engine
+    module: str
+    package: str
+    extra: str
+    options: dict[str, str]
+    what: str
+
+
+# fmt: off
+BACKENDS: dict[str, Backend] = {
+    "cpu":       Backend("cpu",       "onnxruntime",             "onnxruntime",             "",         {},                      "the processor: the baseline"),
+    "qnn":       Backend("plugin_ep", "onnxruntime_qnn",         "onnxruntime-qnn",         "qnn",      {"backend_type": "htp"}, "Qualcomm's Hexagon; on x86-64 its emulator"),
+    "openvino":  Backend("plugin_ep", "onnxruntime_ep_openvino", "onnxruntime-ep-openvino", "openvino", {},                      "Intel's processors, GPUs and NPUs"),
+    "plugin_ep": Backend("plugin_ep", "",                        "",                        "",         {},                      "any other provider: its module is encode.plugin"),
+    "mnn":       Backend("mnn",       "MNN",                     "mnn",                     "",         {"backend": "OPENCL"},   "GPUs, by way of OpenCL or Vulkan"),
+    "rknn":      Backend("rknn",      "rknnlite",                "rknn-toolkit-lite2",      "",         {},                      "Rockchip's NPUs"),
+}
+# fmt: on
+
+
+class Readable(Protocol):
+    """What the gate needs beyond the contract: every output by its name."""
+
+    @property
+    def outputs(self) -> dict[str, NDArray[np.float32]]:
+        """Every output of the last run by its name, borrowed until the next."""
+
+
+class State(NamedTuple):
+    """Whether a back end can be used here.
+
+    Attributes:
+        name: What the configuration calls it.
+        version: Of the installed package; empty: it is not installed.
+        usable: It is installed, loads, and offers a device.
+        devices: Kind and maker of each.
+        reason: Why it cannot be used, with the remedy; empty where it can.
+    """
+
+    name: str
+    version: str
+    usable: bool
+    devices: tuple[str, ...]
+    reason: str
+
+
+def row(name: str, plugin: str = "") -> Backend:
+    """The table's row of a back end, with the module of a plug-in that has no row of its own.
+
+    Raises:
+        ModelError: There is no such back end, or the module of a plug-in is not named.
+    """
+    if name not in BACKENDS:
+        raise ModelError(f"no encoder back end {name!r}; there are {', '.join(BACKENDS)}")
+    found = BACKENDS[name]
+    if found.module:
+        return found
+    if not plugin:
+        raise ModelError("back end plugin_ep needs encode.plugin: what the provider's wheel is imported as")
+    return found._replace(module=plugin, package=plugin)
+
+
+def open_encoder(found: Backend, model: Path, artefact: Path, settings: Mapping[str, str], graph: Graph) -> Any:
+    """Open an encoder without any proof of where it runs: for the gate and the report alone.
+
+    Args:
+        found: The back end.
+        model: The ONNX file.
+        artefact: What was derived from it for this back end; the model itself where nothing was.
+        settings: The provider's own options.
+        graph: Of the model.
+
+    Returns:
+        An `Encoder` that is also `Readable`.
+
+    Raises:
+        ModelError: The back end cannot be used, or does not take the model.
+    """
+    options = {**found.options, **settings}
+    if found.engine == "cpu":
+        return baseline(model)
+    if found.engine == "plugin_ep":
+        from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # native code that only some boards need
+
+        return PluginEncoder(found.module, artefact, options, graph.rim)
+    if found.engine == "mnn":
+        from models.encoders.mnn import MnnEncoder  # noqa: PLC0415  # the same
+
+        return MnnEncoder(artefact, options)
+    from models.encoders.rknn import RknnEncoder  # noqa: PLC0415  # the same
+
+    shape = [size for size in graph.inputs[0].shape if isinstance(size, int)]
+    return RknnEncoder(artefact, shape, [value.name for value in graph.outputs])
+
+
+def baseline(model: Path) -> Encoder:
+    """The encoder on the CPU, which needs no proof.
+
+    Raises:
+        ModelError: The model cannot be read.
+    """
+    from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code, not needed to read the table
+    from models.encoders.cpu import CpuEncoder  # noqa: PLC0415  # the same
+
+    try:
+        return CpuEncoder(model)
+    except FAULTS as error:
+        raise ModelError(f"onnxruntime cannot open {model}: {error}") from error
+
+
+def survey() -> list[State]:
+    """What is installed and usable of every row. Loads native code: in a process of its own, as it may write or die."""
+    return [_state(name, found) for name, found in BACKENDS.items() if found.module]
+
+
+def _state(name: str, found: Backend) -> State:
+    try:
+        version = importlib.metadata.version(found.package)
+    except importlib.metadata.PackageNotFoundError:
+        remedy = (
+            f"pip install 'fieldwatch[{found.extra}]'" if found.extra else f"install {found.package} for this board"
+        )
+        return State(name, "", usable=False, devices=(), reason=f"not installed: {remedy}")
+    try:
+        devices, reason = _devices(found)
+    except ModelError as error:
+        devices, reason = (), str(error)
+    return State(name, version, usable=not reason, devices=devices, reason=reason)
+
+
+def _devices(found: Backend) -> tuple[tuple[str, ...], str]:
+    """Devices, and why there are none."""
+    if found.engine == "plugin_ep":
+        from models.encoders.plugin_ep import provider  # noqa: PLC0415  # as above
+
+        offer = provider(found.module)
+        names = tuple(f"{device.kind} ({device.vendor})" for device in offer.devices)
+        return names, "" if names else f"{offer.name} offers no device on this machine"
+    if found.engine == "cpu":
+        return ("CPU",), ""
+    if importlib.util.find_spec(found.module) is None:
+        return (), f"{found.package} is installed but not as {found.module}"
+    return (), ""  # MNN and RKNN say only with a model what it runs on

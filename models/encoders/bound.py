@@ -1,0 +1,134 @@
+"""An onnxruntime session whose input and outputs lie in arrays that stay where they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+from models.encoders.placement import Node, Part, Placement
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FAULTS = (
+    state.EPFail,
+    state.EngineError,
+    state.Fail,
+    state.InvalidArgument,
+    state.InvalidGraph,
+    state.InvalidProtobuf,
+    state.NoModel,
+    state.NoSuchFile,
+    state.NotImplemented,
+    state.RuntimeException,
+)
+"""What onnxruntime raises where it cannot open or run a model; the classes share no base."""
+
+_HOST = "Cpu"  # memory that the device reads and writes itself
+_FLOAT = "tensor(float)"
+
+
+def options() -> Any:
+    """`SessionOptions` for one thread, which record what runs where.
+
+    One thread, as every stage owns one core at most; no spinning, as a spinning pool burns power between
+    frames. The memory arena is left on: after the first run, runs ask the system for no memory.
+    """
+    made = ort.SessionOptions()
+    made.intra_op_num_threads = 1
+    made.inter_op_num_threads = 1
+    made.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    made.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    made.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    return made
+
+
+def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
+    """The assignment of nodes that the session wrote down as it cut the graph; names of providers prove nothing."""
+    parts = tuple(
+        Part(part.ep_name, tuple(Node(node.name, node.op_type) for node in part.get_nodes()))
+        for part in session.get_provider_graph_assignment_info()
+    )
+    return Placement(requested, parts, rim)
+
+
+def _fixed(shape: Sequence[int | str | None]) -> list[int]:
+    return [size if isinstance(size, int) else 1 for size in shape]
+
+
+class BoundEncoder:
+    """A session with one input, bound once to arrays that the caller fills and reads in place.
+
+    Some devices copy a bound input as it is bound and never look at the array again; theirs is bound anew before every
+    run, and `zero_copy` is false. Not safe for calls from two threads at once.
+
+    Args:
+        session: An `InferenceSession`, all float32; a dimension that is not fixed is taken for one.
+        requested: The provider that was asked for.
+        rim: See `Placement`.
+
+    Raises:
+        ModelError: The model has several inputs, or values that are no float32.
+    """
+
+    def __init__(self, session: Any, requested: str, rim: frozenset[str] = frozenset()) -> None:
+        self._session = session
+        self._requested = requested
+        self._rim = rim
+        feeds, results = session.get_inputs(), session.get_outputs()
+        if len(feeds) != 1 or any(one.type != _FLOAT for one in (*feeds, *results)):
+            found = ", ".join(f"{one.name} {one.type}" for one in (*feeds, *results))
+            raise ModelError(f"an encoder has one input, and all values float32; this one has {found}")
+        self._name = feeds[0].name
+        self._input = np.zeros(_fixed(feeds[0].shape), np.float32)
+        self._outputs: dict[str, NDArray[np.float32]] = {
+            one.name: np.zeros(_fixed(one.shape), np.float32) for one in results
+        }
+        memories = (*session.get_input_memory_infos(), *session.get_output_memory_infos())
+        self._in_place = all(memory.name == _HOST for memory in memories)
+        self._feed = ort.OrtValue.ortvalue_from_numpy(self._input)
+        self._binding = session.io_binding()
+        self._binding.bind_ortvalue_input(self._name, self._feed)
+        for name, array in self._outputs.items():
+            self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+
+    @property
+    def input(self) -> NDArray[np.float32]:
+        """(1, 3, H, W) float32, filled in place; see `models.encoders.fill`."""
+        return self._input
+
+    @property
+    def outputs(self) -> dict[str, NDArray[np.float32]]:
+        """Every output of the last run by its name, in its own shape, borrowed until the next."""
+        return self._outputs
+
+    @property
+    def output(self) -> NDArray[np.float32]:
+        """The embedding of the last run, or the model's last output; flat, borrowed until the next."""
+        return self._outputs.get("embedding", next(reversed(self._outputs.values()))).reshape(-1)
+
+    @property
+    def logits(self) -> NDArray[np.float32]:
+        """The logits of the last run, or the model's first output; flat, borrowed until the next."""
+        return self._outputs.get("logits", next(iter(self._outputs.values()))).reshape(-1)
+
+    @property
+    def zero_copy(self) -> bool:
+        """The device works on the bound arrays themselves."""
+        return self._in_place
+
+    def run(self) -> None:
+        """Encodes what `input` holds."""
+        if not self._in_place:
+            self._binding.bind_ortvalue_input(self._name, self._feed)
+        self._session.run_with_iobinding(self._binding)
+
+    def placement(self) -> Placement:
+        """The recorded assignment of nodes to providers."""
+        return recorded(self._session, self._requested, self._rim)

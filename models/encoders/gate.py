@@ -1,0 +1,359 @@
+"""The gate between a configured accelerator and its use: it has to prove that it runs the model, and runs it rightly.
+
+Placement alone misses a device that takes everything and answers nonsense; answers alone miss a graph that quietly runs
+on the processor. So both are asked for. What follows is decided by functions of values (`problems`, `course`);
+`admit` is the only way to an encoder that is no baseline, and hands on what it found, so no fallback can go untold.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import cv2
+import numpy as np
+import structlog
+
+from models.encoders import backends, fill, onnxfile
+from models.encoders.placement import CASTS, Node, Placement, by_kind
+from models.encoders.remedies import remedy
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from models.encoders import Encoder
+    from models.encoders.backends import Backend
+    from pipeline.core.events import Details
+    from pipeline.core.settings import EncodeSettings
+
+log = structlog.get_logger()
+
+Fallback = Literal["refuse", "degrade", "warn"]
+Course = Literal["accelerator", "cpu", "nothing"]
+State = Literal["loaded", "fallback", "rejected"]
+
+PROBES = 3
+_SEED = 20261129
+_NAMES = 8  # of nodes that an event lists
+
+
+class Policy(NamedTuple):
+    """What the operator asks for.
+
+    Attributes:
+        on_fallback: What to do with an accelerator that does not run the whole model: use none, use the CPU, or go on.
+        allow_cpu_ops: Kinds of operations that may stay on the CPU.
+        min_cosine: Least similarity of its answers to the CPU's, 0..1.
+        max_partitions: Most pieces that the graph may be cut into.
+    """
+
+    on_fallback: Fallback = "degrade"
+    allow_cpu_ops: tuple[str, ...] = ()
+    min_cosine: float = 0.99
+    max_partitions: int = 1
+
+    @classmethod
+    def of(cls, settings: EncodeSettings) -> Policy:
+        """The policy of a configuration."""
+        return cls(settings.on_fallback, settings.allow_cpu_ops, settings.min_cosine, settings.max_partitions)
+
+
+class Wrong(NamedTuple):
+    """The first node whose result is not the CPU's."""
+
+    node: Node
+    cosine: float
+
+
+class Evidence(NamedTuple):
+    """What was found out about one model on one back end.
+
+    Attributes:
+        backend: What the configuration calls it.
+        failure: Why it could not be opened or run; empty: it could.
+        placement: What ran where; None: it was not opened.
+        cosine: Least similarity to the CPU's answers over probes and outputs; None: there were no answers.
+        wrong: Where they part, if it was looked for and found.
+    """
+
+    backend: str
+    failure: str = ""
+    placement: Placement | None = None
+    cosine: float | None = None
+    wrong: Wrong | None = None
+
+
+class Admission(NamedTuple):
+    """What came of it.
+
+    Attributes:
+        encoder: The one to use; None: none may be used.
+        state: How operators are told: `loaded`, or `fallback` and `rejected`, which are warnings.
+        details: What they are told.
+        evidence: What it rests on.
+        reasons: Why the accelerator is not what was asked for; empty: it is.
+    """
+
+    encoder: Encoder | None
+    state: State
+    details: Details
+    evidence: Evidence
+    reasons: tuple[str, ...] = ()
+
+
+def problems(found: Evidence, policy: Policy) -> tuple[str, ...]:
+    """Why this is not what was asked for; each names the thing and the remedy."""
+    if found.failure or found.placement is None or found.cosine is None:
+        return (found.failure or "it gave no answer",)
+    return tuple(text for text in (*_misplaced(found, policy), _wrong(found, policy)) if text)
+
+
+def _misplaced(found: Evidence, policy: Policy) -> tuple[str, ...]:
+    placement = found.placement
+    assert placement is not None
+    if placement.verdict == "cpu_baseline":
+        return ()
+    if placement.verdict == "untold":
+        return (f"{placement.requested} keeps no record of what ran where, so nothing is proved",)
+    if placement.verdict == "none":
+        took = ", ".join(placement.nodes)
+        return (f"{placement.requested} took no node, all are on {took}: {remedy(found.backend, 'nothing')}",)
+    left = [node for node in placement.left if node.op not in policy.allow_cpu_ops]
+    cut = placement.partitions > policy.max_partitions
+    return (
+        f"{len(left)} nodes stay on the CPU ({by_kind(left)}): {_remedies(found.backend, left)}" if left else "",
+        f"the graph is cut into {placement.partitions} pieces, at most {policy.max_partitions} are allowed"
+        if cut
+        else "",
+    )
+
+
+def _wrong(found: Evidence, policy: Policy) -> str:
+    assert found.cosine is not None
+    if found.cosine >= policy.min_cosine:
+        return ""
+    where = f", first at {found.wrong.node.name} ({found.wrong.node.op})" if found.wrong else ""
+    return (
+        f"its answers are not the CPU's: cosine {found.cosine:.4f}, at least {policy.min_cosine:g} is asked{where}: "
+        f"{remedy(found.backend, 'wrong')}"
+    )
+
+
+def _remedies(backend: str, left: Sequence[Node]) -> str:
+    kinds = {node.op for node in left}
+    causes = kinds - CASTS or kinds  # casts stand where something else cuts the graph
+    return "; ".join(dict.fromkeys(remedy(backend, op) for op in sorted(causes)))
+
+
+def course(found: Evidence, policy: Policy) -> Course:
+    """What to use. Wrong answers and no answers are never used, whatever the policy."""
+    if not problems(found, policy):
+        return "accelerator"
+    right = found.cosine is not None and found.cosine >= policy.min_cosine and not found.failure
+    match policy.on_fallback:
+        case "refuse":
+            return "nothing"
+        case "warn" if right:
+            return "accelerator"
+        case _:
+            return "cpu"
+
+
+def details(model: str, found: Evidence, policy: Policy) -> Details:
+    """What an operator is told, the same in every run of the same device."""
+    told: Details = {"model": model, "backend": found.backend, "runs_on": course(found, policy)}
+    if found.placement is not None:
+        placement = found.placement
+        told |= {
+            "provider": placement.requested,
+            "verdict": placement.verdict,
+            "nodes": placement.nodes.get(placement.requested, 0),
+            "partitions": placement.partitions,
+            "nodes_on_cpu": len(placement.left),
+            "casts_on_cpu": len(placement.casts),
+        }
+        if placement.left:
+            told["left"] = by_kind(placement.left)
+            told["left_names"] = ", ".join(node.name or node.op for node in placement.left[:_NAMES])
+    if found.cosine is not None:
+        told["cosine"] = round(found.cosine, 4)
+    if found.wrong is not None:
+        told["first_wrong"] = f"{found.wrong.node.name} ({found.wrong.node.op})"
+    if reasons := problems(found, policy):
+        told["reason"] = "; ".join(reasons)
+    return told
+
+
+def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0) -> Admission:
+    """Open the configured back end, let it prove itself, and decide what to use.
+
+    Args:
+        model: The ONNX file that is meant.
+        name: What the operator calls it.
+        settings: Back end, its options, and the policy.
+        trace_s: How long to look for the first wrong node, if the answers are wrong.
+
+    Raises:
+        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+    """
+    policy = Policy.of(settings)
+    chosen = backends.row(settings.backend, settings.plugin)
+    if settings.backend == "cpu":
+        return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, Evidence("cpu"))
+    encoder, found = examined(settings.backend, chosen, model, settings.artefact, settings.options, policy, trace_s)
+    way, reasons, told = course(found, policy), problems(found, policy), details(name, found, policy)
+    state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
+    (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
+    if way == "cpu":
+        return Admission(backends.baseline(model), state, told, found, reasons)
+    return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
+
+
+def examined(  # noqa: PLR0917  # internal; each is one thing
+    name: str,
+    chosen: Backend,
+    model: Path,
+    artefact: str,
+    options: Mapping[str, str],
+    policy: Policy,
+    trace_s: float,
+) -> tuple[Any, Evidence]:
+    """Open an encoder and find out what it is worth. The encoder is None where there is none.
+
+    Raises:
+        ModelError: The model cannot be opened even on the CPU.
+    """
+    from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code; the decisions above need none
+
+    graph = onnxfile.read(model)
+    if graph.dynamic:
+        text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
+        return None, Evidence(name, text)
+    try:
+        encoder = backends.open_encoder(chosen, model, type(model)(artefact) if artefact else model, options, graph)
+        pictures = probes(encoder.input.shape)
+        answers = _answers(encoder, pictures)  # the first run warms up
+    except ModelError as error:
+        return None, Evidence(name, f"{error}{_hint(name, str(error))}")
+    except FAULTS as error:
+        return None, Evidence(name, f"it opened the model and cannot run it: {error}{_hint(name, str(error))}")
+    similar = least_cosine(answers, _answers(backends.baseline(model), pictures))
+    wrong = None
+    if similar < policy.min_cosine and chosen.engine == "plugin_ep" and not artefact:
+        wrong = first_wrong(chosen, model, {**chosen.options, **options}, policy.min_cosine, trace_s)
+    return encoder, Evidence(name, "", encoder.placement(), similar, wrong)
+
+
+def _hint(backend: str, text: str) -> str:
+    return f": {remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
+
+
+def probes(shape: Sequence[int], count: int = PROBES) -> list[NDArray[np.float32]]:
+    """Inputs that say something about a model, the same on every machine: drawn pictures where it reads pictures.
+
+    Args:
+        shape: Of the input; (1, 3, H, W) is taken for a picture.
+        count: How many.
+
+    Returns:
+        float32 of that shape each.
+    """
+    random = np.random.default_rng(_SEED)
+    made = []
+    for _ in range(count):
+        one = np.zeros(tuple(shape), np.float32)
+        if len(shape) == 4 and shape[:2] == (1, 3):  # noqa: PLR2004 - axes of a picture
+            fill(one, _picture(random, int(shape[2]), int(shape[3])))
+        else:
+            one[...] = random.normal(0, 0.5, one.shape)
+        made.append(one)
+    return made
+
+
+def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
+    """Soft colours with things on them and a little noise, (H, W, 3) uint8: what cameras see has all three."""
+    soft = cv2.resize(random.integers(0, 256, (4, 4, 3), np.uint8), (width, height), interpolation=cv2.INTER_CUBIC)
+    for _ in range(4):
+        top, left = int(random.integers(0, height * 3 // 4)), int(random.integers(0, width * 3 // 4))
+        tall, wide = int(random.integers(1, height // 3 + 2)), int(random.integers(1, width // 3 + 2))
+        soft[top : top + tall, left : left + wide] = random.integers(0, 256, 3)
+    noisy = soft.astype(np.int16) + random.integers(-8, 9, soft.shape)
+    picture: NDArray[np.uint8] = np.clip(noisy, 0, 255).astype(np.uint8)
+    return picture
+
+
+def _answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    """Copies of all outputs for all pictures, sorted by their names."""
+    found: list[NDArray[np.float32]] = []
+    for picture in pictures:
+        encoder.input[...] = picture.reshape(encoder.input.shape)
+        encoder.run()
+        found.extend(array.copy() for _, array in sorted(encoder.outputs.items()))
+    return found
+
+
+def least_cosine(these: Sequence[NDArray[np.float32]], those: Sequence[NDArray[np.float32]]) -> float:
+    """The least cosine of pairs of arrays; what is not finite, or of another size, is not similar at all."""
+    return min(cosine(one, other) for one, other in zip(these, those, strict=True))
+
+
+def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """Cosine of the angle between two arrays taken as vectors; two of nothing but zeros are the same."""
+    if one.size != other.size or not (np.isfinite(one).all() and np.isfinite(other).all()):
+        return -1.0
+    a, b = one.ravel().astype(np.float64), other.ravel().astype(np.float64)
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else float(not (a.any() or b.any()))
+
+
+def first_wrong(  # as `examined`
+    chosen: Backend,
+    model: Path,
+    options: Mapping[str, str],
+    limit: float,
+    within_s: float,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> Wrong | None:
+    """The first node, in the graph's order, whose result on the accelerator is not what the CPU computes.
+
+    One inner tensor is exposed a run, since exposing changes what is fused: several at once would show another graph.
+    A node that only goes wrong as long as nobody looks is therefore not found.
+
+    Args:
+        chosen: The back end, one of onnxruntime's.
+        model: The ONNX file.
+        options: The provider's own.
+        limit: Least cosine that is right.
+        within_s: When to give up, between two nodes.
+        clock: Seconds.
+
+    Returns:
+        None where none is found in time.
+    """
+    from models.encoders.bound import FAULTS, BoundEncoder  # noqa: PLC0415  # as in `examined`
+    from models.encoders.cpu import cpu_session  # noqa: PLC0415  # the same
+    from models.encoders.placement import CPU  # noqa: PLC0415  # the same
+    from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # the same
+
+    content, until = model.read_bytes(), clock() + within_s
+    for operation, tensor in onnxfile.seams(onnxfile.parse(content)):
+        if clock() > until:
+            return None
+        shown = onnxfile.exposing(content, tensor)
+        try:
+            truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
+            tried = PluginEncoder(chosen.module, shown, options)
+            pictures = probes(truth.input.shape, 1)
+            _answers(truth, pictures)
+            _answers(tried, pictures)
+        except (ModelError, *FAULTS):
+            continue  # cannot be shown alone, e.g. no float: the nodes around it can
+        similar = cosine(tried.outputs[tensor], truth.outputs[tensor])
+        if similar < limit:
+            return Wrong(Node(operation.name, operation.op), similar)
+    return None

@@ -1,0 +1,112 @@
+"""Encoders on any onnxruntime plug-in execution provider: one class, whatever wheel brings the provider.
+
+Devices are given to a session, never names of providers: a session that is asked for a name it does not know, or whose
+provider fails, runs on the CPU and says so in a warning at best.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import onnxruntime as ort
+
+from models.encoders.bound import FAULTS, BoundEncoder, options
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_ERRORS = 3
+
+
+class Device(NamedTuple):
+    """A device that a provider offers: its kind (CPU, GPU, NPU), who made it, and the runtime's own object."""
+
+    kind: str
+    vendor: str
+    handle: Any
+
+
+class Provider(NamedTuple):
+    """A provider whose library is loaded, with the devices it offers here; there may be none."""
+
+    name: str
+    devices: tuple[Device, ...]
+
+    @property
+    def best(self) -> Device | None:
+        """An NPU before a GPU before anything else."""
+        order = {"NPU": 0, "GPU": 1}
+        return min(self.devices, key=lambda device: order.get(device.kind, 2), default=None)
+
+
+def provider(module: str) -> Provider:
+    """Load a wheel's library into onnxruntime and ask what devices it offers.
+
+    Args:
+        module: What the wheel is imported as; it has `get_library_path()` and `get_ep_name()`, as all of them have.
+
+    Raises:
+        ModelError: The wheel is not installed, or its library cannot be loaded.
+    """
+    try:
+        wheel = importlib.import_module(module)
+    except ImportError as error:
+        raise ModelError(f"package {module} is not installed: {error}") from error
+    name = str(wheel.get_ep_name())
+    if name not in {device.ep_name for device in ort.get_ep_devices()}:
+        try:
+            ort.register_execution_provider_library(name, str(wheel.get_library_path()))
+        except FAULTS as error:
+            if "already registered" not in str(error):  # by an earlier call, with no device on offer
+                raise ModelError(f"the library of {module} cannot be loaded: {error}") from error
+    found = (one for one in ort.get_ep_devices() if one.ep_name == name)
+    return Provider(name, tuple(Device(one.device.type.name, one.device.vendor, one) for one in found))
+
+
+def plugin_session(module: str, model: Path | bytes, settings: Mapping[str, str], profile: Path | None = None) -> Any:
+    """An `InferenceSession` that was given one of the provider's devices.
+
+    Args:
+        module: See `provider`.
+        model: An ONNX file, or its bytes.
+        settings: The provider's own options, such as `soc_model`.
+        profile: Where to write a profile, a prefix of a file's name; None: none is written.
+
+    Raises:
+        ModelError: The provider cannot be loaded, offers no device here, or does not take the model.
+    """
+    chosen = provider(module)
+    if chosen.best is None:
+        raise ModelError(f"{chosen.name} offers no device on this machine: it supports another maker's processors")
+    made = options()
+    made.log_severity_level = _ERRORS  # what is left out is in the record, which is asked for
+    if profile is not None:
+        made.enable_profiling = True
+        made.profile_file_prefix = str(profile)
+    try:
+        made.add_provider_for_devices([chosen.best.handle], dict(settings))
+        return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made)
+    except FAULTS as error:
+        raise ModelError(f"{chosen.name} does not take the model: {error}") from error
+
+
+class PluginEncoder(BoundEncoder):
+    """A model on a plug-in execution provider; `placement()` says how much of it.
+
+    Args:
+        module: See `provider`.
+        model: An ONNX file, or its bytes.
+        settings: The provider's own options.
+        rim: See `Placement`.
+
+    Raises:
+        ModelError: As `plugin_session`.
+    """
+
+    def __init__(
+        self, module: str, model: Path | bytes, settings: Mapping[str, str], rim: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(plugin_session(module, model, settings), provider(module).name, rim)

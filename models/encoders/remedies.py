@@ -1,0 +1,37 @@
+"""What is known of why a graph does not fit an accelerator, and what to change: a table."""
+
+from __future__ import annotations
+
+_FUSE = (
+    "qnn_preprocess_model(fuse_layernorm=True) and get_qnn_qdq_config "
+    "of onnxruntime.quantization.execution_providers.qnn"
+)
+
+# fmt: off
+_REMEDIES: dict[tuple[str, str], str] = {  # back end, or any; kind of operation, or of trouble
+    ("",     "dynamic"):            "write fixed ones into the model with onnxruntime.tools.make_dynamic_shape_fixed",
+    ("",     "nothing"):            "its runtime's library or the model's types do not fit; try `pipeline models backends`, then the options",
+    ("qnn",  "nothing"):            "backend_type must be one whose library is installed (htp)",
+    ("mnn",  "nothing"):            "this build of MNN has not the back end: use one built with it",
+    ("",     "wrong"):              "`pipeline models offload-report` names the first wrong node; quantise the model for this device",
+    ("qnn",  "wrong"):              f"look at encode.options (backend_type = htp), or quantise the model anew by {_FUSE}",
+    ("qnn",  "memory"):             'name the chip in encode.options, e.g. soc_model = "43" for SM8550; without it compiling fails so',
+    ("qnn",  "Erf"):                f"QNN has no Erf; fuse it into Gelu by {_FUSE}",
+    ("qnn",  "LayerNormalization"): f"QNN's 8 bit LayerNormalization wants its weights as its own quantiser writes them: {_FUSE}",
+    ("rknn", "Min"):                "RKNN runs Min on the CPU: use Clip",
+    ("",     "QuantizeLinear"):     "it stands where the graph is cut: what cuts it is to be changed",
+    ("",     "DequantizeLinear"):   "it stands where the graph is cut: what cuts it is to be changed",
+    ("",     ""):                   "replace it by operations that the accelerator has, or name it in encode.allow_cpu_ops",
+}
+# fmt: on
+
+
+def remedy(backend: str, trouble: str) -> str:
+    """What to change where a back end has this trouble: the most particular row there is.
+
+    Args:
+        backend: What the configuration calls it.
+        trouble: A kind of operation, or `dynamic`, `nothing`, `wrong` or `memory`.
+    """
+    rows = (_REMEDIES.get(key) for key in ((backend, trouble), ("", trouble)))
+    return next((text for text in rows if text), _REMEDIES["", ""])
