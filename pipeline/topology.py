@@ -48,7 +48,7 @@ LINKS = {
     "scenes":    Link((m.SceneClassified,),   "10/s while moving",    "what moves there"),
     "cameras":   Link((m.CameraChanged,),     "rare",                 "a camera came, went or ended"),
     "encodes":   Link((m.FeaturesWanted,),    "1-3 an incident",      "a keyframe to encode"),
-    "features":  Link((m.FeaturesEncoded,),   "1-3 an incident",      "embedding and tags of a keyframe"),
+    "features":  Link((m.FeaturesEncoded, m.EncoderReported), "1-3 an incident", "embedding and tags of a keyframe, and what makes them"),
     "incidents": Link((m.DescriptionWanted,), "2 an incident",        "facts to describe"),
     "reports":   Link((m.IncidentDescribed, m.ModelReported), "4 an incident", "what was concluded from the facts, and who concludes"),
     "events":    Link((m.EventRaised,),       "3 an incident",        "what an operator is told"),

@@ -115,7 +115,7 @@ class Trigger(Stage):
                 yield from self._encoded(message)
             case m.IncidentDescribed():
                 yield from self._described(message)
-            case m.ModelReported():
+            case m.ModelReported() | m.EncoderReported():
                 yield from self._model_reported(message)
             case m.EventDelivered():
                 self._sent.pop(message.key, None)
@@ -422,7 +422,7 @@ class Trigger(Stage):
         if message.stage == "describe":
             yield from self._ask_again()
 
-    def _model_reported(self, message: m.ModelReported) -> Outputs:
+    def _model_reported(self, message: m.ModelReported | m.EncoderReported) -> Outputs:
         priority = m.Priority.ROUTINE if message.state == "loaded" else m.Priority.WARNING
         yield from self._device(f"model.{message.state}", priority, message.details, message.pts_ns, message.utc_ns)
 

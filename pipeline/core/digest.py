@@ -36,7 +36,8 @@ _DEVICE = {
     "system.started": ("", "the daemon was started"),
     "system.disk_low": ("what", "the disk had no room for the {}"),
     "sink.degraded": ("sink", "sink {} took no events"),
-    "model.rejected": ("model", "language model {} was rejected"),
+    "model.rejected": ("model", "model {} was rejected"),
+    "model.fallback": ("model", "model {} did not run on its accelerator as asked"),
 }
 """What an operator must know of the device: the detail that names it, and how it is said."""
 

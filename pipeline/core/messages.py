@@ -144,6 +144,15 @@ class ModelReported(Message, frozen=True, tag=True, kw_only=True):
     utc_ns: Nanoseconds = Nanoseconds(0)
 
 
+class EncoderReported(Message, frozen=True, tag=True, kw_only=True):
+    """An accelerator runs the encoder, or not as asked (`fallback`: a part, or the CPU), or may not (`rejected`)."""
+
+    state: Literal["loaded", "fallback", "rejected"]
+    details: Details
+    pts_ns: Nanoseconds = Nanoseconds(0)
+    utc_ns: Nanoseconds = Nanoseconds(0)
+
+
 class Keyframe(msgspec.Struct, frozen=True, array_like=True):
     """A picture that an event brings along, and the name its evidence file gets."""
 
@@ -200,6 +209,7 @@ AnyMessage: TypeAlias = (
     | DescriptionWanted
     | IncidentDescribed
     | ModelReported
+    | EncoderReported
     | EventRaised
     | EventDelivered
     | StageRestarted

@@ -22,6 +22,7 @@ SAMPLES = [
     ),
     m.IncidentDescribed(incident="inc-1", revision=2, analysis=Analysis(status="ok", title="A person")),
     m.ModelReported(state="rejected", details={"model": "small/1", "reason": "damaged"}, pts_ns=1, utc_ns=NOON_NS),
+    m.EncoderReported(state="fallback", details={"model": "m", "verdict": "none"}, pts_ns=1, utc_ns=NOON_NS),
     m.EventRaised(
         key="inc-1/1",
         kind="fieldwatch.incident.start.v1",
