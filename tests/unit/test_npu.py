@@ -1,0 +1,89 @@
+"""Real runtimes of accelerators, and the five ways in which they fail. Nothing is said of an emulator's speed."""
+
+from __future__ import annotations
+
+import pytest
+
+from models import catalog
+from models.encoders import gate
+from pipeline.core.settings import EncodeSettings
+from tests import npus
+
+pytestmark = [pytest.mark.npu, pytest.mark.filterwarnings("ignore")]  # of the quantiser's own
+
+BUNDLED = "efficientnet-lite0-224-int8"
+
+
+@pytest.fixture
+def qnn():
+    npus.needs("qnn")
+
+    def admitted(model, *, options=npus.EMULATED, **settings):
+        return gate.admit(model, "made", EncodeSettings(backend="qnn", options=options, **settings), trace_s=200.0)
+
+    return admitted
+
+
+def test_a_chip_that_is_not_named_is_a_failure_to_compile(qnn, tmp_path):
+    admission = qnn(npus.saved(npus.vit(), tmp_path), options={})
+    assert admission.state == "fallback"
+    assert admission.evidence.placement is None
+    assert "soc_model" in admission.details["reason"]
+    assert admission.encoder.placement().verdict == "cpu_baseline"
+
+
+def test_a_dynamic_batch_is_refused_before_the_runtime_quietly_takes_nothing(qnn, tmp_path):
+    admission = qnn(npus.saved(npus.cnn("batch"), tmp_path))
+    assert "image[0]=batch" in admission.details["reason"]
+    assert admission.details["runs_on"] == "cpu"
+
+
+def test_the_runtime_lists_a_provider_that_took_nothing(qnn, tmp_path):
+    from models.encoders.bound import recorded  # noqa: PLC0415  # native code that a skipped test does not need
+    from models.encoders.plugin_ep import plugin_session  # noqa: PLC0415  # the same
+
+    options = {**npus.EMULATED, "backend_type": "htp"}
+    session = plugin_session("onnxruntime_qnn", npus.saved(npus.cnn("batch"), tmp_path), options)
+    assert session.get_providers()[0] == "QNNExecutionProvider"
+    assert recorded(session, "QNNExecutionProvider", frozenset()).verdict == "none"
+
+
+def test_a_default_quantisation_is_cut_and_wrong_and_its_first_wrong_node_is_named(qnn, tmp_path):
+    admission = qnn(npus.by_default(npus.vit(), tmp_path))
+    found = admission.evidence
+    assert found.placement.verdict == "partial"
+    assert found.placement.partitions > 1
+    assert {"Erf", "LayerNormalization"} <= {node.op for node in found.placement.left}
+    assert found.cosine < 0.95
+    assert found.wrong is not None
+    assert "fuse it into Gelu" in admission.details["reason"]
+    assert admission.details["runs_on"] == "cpu"
+
+
+def test_a_quantisation_for_the_device_is_taken_whole(qnn, tmp_path):
+    admission = qnn(npus.for_qnn(npus.vit(), tmp_path))
+    assert admission.state == "loaded"
+    assert admission.evidence.placement.verdict == "full"
+    assert admission.evidence.placement.partitions == 1
+    assert len(admission.evidence.placement.casts) == 2
+    assert admission.evidence.cosine > 0.995
+
+
+@pytest.mark.parametrize("policy", ["refuse", "degrade", "warn"])
+def test_a_device_that_takes_everything_and_answers_nonsense_is_never_used(qnn, tmp_path, policy):
+    options = {**npus.EMULATED, "backend_type": "saver"}
+    admission = qnn(npus.for_qnn(npus.cnn(), tmp_path), options=options, on_fallback=policy)
+    assert admission.evidence.placement.verdict == "full"
+    assert admission.evidence.cosine < 0.5
+    assert admission.details["runs_on"] == ("nothing" if policy == "refuse" else "cpu")
+    assert admission.encoder is None or admission.encoder.placement().verdict == "cpu_baseline"
+
+
+@pytest.mark.parametrize(("backend", "options"), [("qnn", npus.EMULATED), ("openvino", {})])
+def test_the_bundled_encoder_runs_whole(backend, options):
+    npus.needs(backend)
+    settings = EncodeSettings(backend=backend, options=options, on_fallback="refuse")
+    admission = gate.admit(catalog.verified(BUNDLED), BUNDLED, settings)
+    assert admission.state == "loaded", admission.details
+    assert admission.encoder.placement().verdict == "full"
+    assert admission.details["cosine"] > 0.99
