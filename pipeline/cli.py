@@ -405,6 +405,53 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     view.made(store.use(name), as_json=as_json, tried=tried)
 
 
+@models.command("backends")
+@_as_json
+def models_backends(as_json: bool) -> None:
+    """Show what can run the encoder: which back ends are installed, which can be used here, and why others cannot."""
+    from pipeline.view import encoders
+
+    encoders.show_backends(as_json=as_json)
+
+
+def _options(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """KEY=VALUE, any number of times."""
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [key for key, sign, _ in pairs if not sign]:
+        raise click.BadParameter(f"write KEY=VALUE, e.g. soc_model=43, not {wrong[0]}")
+    return {key: value for key, _, value in pairs}
+
+
+@models.command("offload-report")
+@click.argument("model")
+@click.option("--backend", default="", help="Which; `pipeline models backends` lists them. Default: as configured.")
+@click.option("--option", "options", multiple=True, callback=_options, help="The back end's own: KEY=VALUE.")
+@_config
+@_as_json
+def models_offload_report(
+    model: str, backend: str, options: dict[str, str], config: Path | None, as_json: bool
+) -> None:
+    """Show what an accelerator makes of MODEL, an ONNX file or a bundled model.
+
+    Nodes and time on each device, what stays on the CPU and why, how similar the answers are, and the first node that
+    is wrong. Exit status 1: it is not what the configuration asks for.
+    """
+    from msgspec import ValidationError, convert, to_builtins
+
+    from pipeline.core.settings import EncodeSettings
+    from pipeline.view import encoders
+
+    configured = _settings(config).encode
+    changed = {"backend": backend or configured.backend, "options": {**configured.options, **options}}
+    try:
+        settings = convert({**to_builtins(configured), **changed}, EncodeSettings)
+    except ValidationError as error:
+        _fail(f"{backend}: {error}; `pipeline models backends` lists the back ends", USAGE)
+    with _cleared_up():
+        passes = encoders.offloaded(model, settings, as_json=as_json)
+    sys.exit(WHOLE if passes else FAILED)
+
+
 @main.group("eval")
 def evaluate() -> None:
     """How well verdicts are made, and how well a language model does its work, on incidents with known facts."""

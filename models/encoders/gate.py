@@ -152,7 +152,8 @@ def _remedies(backend: str, left: Sequence[Node]) -> str:
 def course(found: Evidence, policy: Policy) -> Course:
     """What to use. Wrong answers and no answers are never used, whatever the policy."""
     if not problems(found, policy):
-        return "accelerator"
+        baseline = found.placement is not None and found.placement.verdict == "cpu_baseline"
+        return "cpu" if baseline else "accelerator"
     right = found.cosine is not None and found.cosine >= policy.min_cosine and not found.failure
     match policy.on_fallback:
         case "refuse":

@@ -1,0 +1,188 @@
+"""What an accelerator makes of a model, in detail: for people who want more of it to run there."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from models.encoders import backends, gate
+from models.encoders.placement import CPU
+from models.encoders.remedies import remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from models.encoders.backends import Backend
+    from models.encoders.placement import Node, Placement
+    from pipeline.core.settings import EncodeSettings
+
+_RUNS = 3  # timed, after one that warms up
+_TRACE_S = 600.0
+
+
+class Share(msgspec.Struct, frozen=True):
+    """What one provider runs.
+
+    Attributes:
+        provider: Its own name.
+        nodes: Of the graph.
+        parts: How many pieces it was given; of the CPU each node is one.
+        run_ms: Time of its kernels in one run, by the runtime's profile; None where it writes none.
+    """
+
+    provider: str
+    nodes: int
+    parts: int
+    run_ms: float | None
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Nodes of one kind that stay on the CPU, and what to change."""
+
+    op: str
+    count: int
+    names: tuple[str, ...]
+    change: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The whole of it.
+
+    Attributes:
+        model: What was asked about.
+        backend: And on which back end.
+        verdict: See `models.encoders.placement.Verdict`; empty: it was not opened.
+        accepted: Whether the gate lets it pass.
+        runs_on: What the daemon would use: accelerator, cpu or nothing.
+        partitions: Pieces that the accelerator's share is cut into.
+        shares: By provider, the accelerator's first.
+        left: Work that stays on the CPU.
+        casts: Quantisation at the graph's rim that stays there, which is in order.
+        cosine: Least similarity to the CPU's answers.
+        first_wrong: The first node whose result is another.
+        first_wrong_cosine: How far it is off.
+        reasons: Why it is not accepted, each with what to change.
+    """
+
+    model: str
+    backend: str
+    verdict: str
+    accepted: bool
+    runs_on: str
+    partitions: int
+    shares: tuple[Share, ...]
+    left: tuple[Left, ...]
+    casts: tuple[str, ...]
+    cosine: float | None
+    first_wrong: str | None
+    first_wrong_cosine: float | None
+    reasons: tuple[str, ...]
+
+
+def report(model: Path, name: str, settings: EncodeSettings) -> Report:
+    """Examine a model as the gate does, without a limit of time, and profile it. Loads native code.
+
+    Raises:
+        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+    """
+    policy = gate.Policy.of(settings)
+    chosen = backends.row(settings.backend, settings.plugin)
+    _, found = gate.examined(
+        settings.backend, chosen, model, settings.artefact, settings.options, policy, trace_s=_TRACE_S
+    )
+    times: dict[str, float] = {}
+    if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:
+        artefact = Path(settings.artefact) if settings.artefact else model
+        times = profiled(chosen, artefact, {**chosen.options, **settings.options})
+    reasons = gate.problems(found, policy)
+    placement = found.placement
+    return Report(
+        model=name,
+        backend=settings.backend,
+        verdict=placement.verdict if placement else "",
+        accepted=not reasons,
+        runs_on=gate.course(found, policy),
+        partitions=placement.partitions if placement else 0,
+        shares=_shares(placement, times) if placement else (),
+        left=_left(settings.backend, placement.left) if placement and settings.backend != "cpu" else (),
+        casts=tuple(node.name for node in placement.casts) if placement else (),
+        cosine=round(found.cosine, 5) if found.cosine is not None else None,
+        first_wrong=f"{found.wrong.node.name} ({found.wrong.node.op})" if found.wrong else None,
+        first_wrong_cosine=round(found.wrong.cosine, 5) if found.wrong else None,
+        reasons=reasons,
+    )
+
+
+def _shares(placement: Placement, times: Mapping[str, float]) -> tuple[Share, ...]:
+    parts: dict[str, int] = defaultdict(int)
+    for part in placement.parts:
+        parts[part.provider] += 1
+    order = sorted(placement.nodes.items(), key=lambda item: item[0] != placement.requested)
+    return tuple(Share(name, count, parts[name], times.get(name)) for name, count in order)
+
+
+def _left(backend: str, nodes: Iterable[Node]) -> tuple[Left, ...]:
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for node in nodes:
+        kinds[node.op].append(node.name)
+    return tuple(Left(op, len(names), tuple(names), remedy(backend, op)) for op, names in sorted(kinds.items()))
+
+
+def profiled(chosen: Backend, model: Path, options: Mapping[str, str]) -> dict[str, float]:
+    """Milliseconds of kernels for each provider in one run, from the runtime's own profile.
+
+    Raises:
+        ModelError: The back end does not take the model.
+    """
+    with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
+        session = _profiling(chosen, model, options, Path(folder) / "profile")
+        feed = {session.get_inputs()[0].name: gate.probes(session.get_inputs()[0].shape, 1)[0]}
+        for _ in range(1 + _RUNS):
+            session.run(None, feed)
+        events = json.loads(Path(session.end_profiling()).read_bytes())
+    return times(events, skipped=1)
+
+
+def _profiling(chosen: Backend, model: Path, options: Mapping[str, str], prefix: Path) -> Any:
+    if chosen.engine == "plugin_ep":
+        from models.encoders.plugin_ep import plugin_session  # noqa: PLC0415  # native code that few boards need
+
+        return plugin_session(chosen.module, model, options, prefix)
+    import onnxruntime  # noqa: PLC0415  # native code, not needed to read a report
+
+    from models.encoders.bound import options as session_options  # noqa: PLC0415  # the same
+
+    made = session_options()
+    made.enable_profiling = True
+    made.profile_file_prefix = str(prefix)
+    return onnxruntime.InferenceSession(str(model), made, providers=[CPU])
+
+
+def times(events: Iterable[Mapping[str, Any]], skipped: int = 0) -> dict[str, float]:
+    """Milliseconds of kernels for each provider in one run, the mean of a profile's runs.
+
+    Args:
+        events: Of a profile of onnxruntime's: each kernel's `dur` in microseconds, `args.provider`.
+        skipped: Runs at the beginning that do not count.
+
+    Returns:
+        By the providers' names; a compiled part counts for the provider whose name it begins with.
+    """
+    kernels: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    runs: dict[str, int] = defaultdict(int)
+    for event in events:
+        if event.get("cat") != "Node" or not str(event["name"]).endswith("_kernel_time"):
+            continue
+        name = str(event["name"])
+        runs[name] += 1
+        if runs[name] > skipped:
+            kernels[name].append((str(event["args"]["provider"]), float(event["dur"]) / 1e3))
+    found: dict[str, float] = defaultdict(float)
+    for measured in kernels.values():
+        found[measured[0][0]] += sum(took for _, took in measured) / len(measured)
+    return {name: round(took, 3) for name, took in found.items()}
