@@ -438,6 +438,19 @@ def test_what_describe_says_of_its_model_is_an_event(camera, state, severity):
     assert event.data.details == {"model": "a/1"}
 
 
+@pytest.mark.parametrize(
+    ("state", "severity"),
+    [("loaded", m.Priority.ROUTINE), ("fallback", m.Priority.WARNING), ("rejected", m.Priority.WARNING)],
+)
+def test_what_encode_says_of_its_accelerator_is_an_event(camera, state, severity):
+    gate = camera()
+    told = {"backend": "qnn", "verdict": "partial"}
+    gate.follow(gate.trigger.handle(m.EncoderReported(state=state, details=told, pts_ns=1, utc_ns=NOON_NS)))
+    (event,) = gate.events(f"model.{state}")
+    assert event.priority == severity
+    assert event.data.details == told
+
+
 def test_the_last_description_is_asked_for_within_what_is_waited_and_sooner_when_the_daemon_ends(camera):
     tables = {"trigger": {"report_wait_s": 5.0}, "runtime": {"stop_s": 5.0}}
     over, ending, replayed = camera(**tables), camera(**tables), camera(media=True, **tables)

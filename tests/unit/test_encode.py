@@ -1,0 +1,59 @@
+"""The stage around the encoder: what it says of its accelerator, and what it does without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.encoders import gate
+from pipeline.core import messages as m
+from stages.encode import Encode
+from tests.fakes import FakeClock, context, frame
+
+BOX = (0.2, 0.2, 0.8, 0.8)
+WANTED = m.FeaturesWanted(incident="inc-1", priority=m.Priority.ALARM, keyframe=frame(at_s=2.0), box=BOX)
+
+
+@pytest.fixture
+def stage(monkeypatch):
+    """A stage whose gate came to the given end; no keyframe is read unless there is an encoder."""
+
+    def made(state, *, media=False, backend="qnn"):
+        monkeypatch.setattr(gate, "admit", lambda *_: gate.Admission(None, state, {"verdict": "none"}, None))
+        found = Encode(context(None, clock=FakeClock(media=media), encode={"backend": backend}))
+        found.warm_up()
+        return found
+
+    return made
+
+
+@pytest.mark.parametrize("state", ["loaded", "fallback", "rejected"])
+def test_what_came_of_the_accelerator_is_told_once_before_anything_else(stage, state):
+    encode = stage(state)
+    (report,) = encode.begin()
+    assert (report.state, report.details) == (state, {"verdict": "none"})
+    assert [type(message) for message in encode.handle(WANTED)] == [m.FeaturesEncoded]
+
+
+def test_a_replay_tells_a_fallback_at_its_first_keyframe(stage):
+    encode = stage("fallback", media=True)
+    assert list(encode.begin()) == []
+    report, _ = encode.handle(WANTED)
+    assert isinstance(report, m.EncoderReported)
+    assert report.pts_ns == WANTED.keyframe.pts_ns
+    assert [type(message) for message in encode.handle(WANTED)] == [m.FeaturesEncoded]
+
+
+def test_a_replay_does_not_tell_what_is_in_order(stage):
+    encode = stage("loaded", media=True)
+    assert [type(message) for message in encode.handle(WANTED)] == [m.FeaturesEncoded]
+
+
+def test_of_the_processor_nothing_is_told(stage):
+    assert list(stage("loaded", backend="cpu").begin()) == []
+
+
+def test_without_an_encoder_incidents_are_answered_without_tags(stage):
+    encode = stage("rejected")
+    list(encode.begin())
+    (features,) = encode.handle(WANTED)
+    assert (features.tags, features.embedding) == ((), b"")
