@@ -70,7 +70,8 @@ def test_a_quantisation_for_the_device_is_taken_whole(qnn, tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["refuse", "degrade", "warn"])
-def test_a_device_that_takes_everything_and_answers_nonsense_is_never_used(qnn, tmp_path, policy):
+def test_a_device_that_takes_everything_and_answers_nonsense_is_never_used(qnn, tmp_path, monkeypatch, policy):
+    monkeypatch.chdir(tmp_path)  # it writes what it was given, where it stands
     options = {**npus.EMULATED, "backend_type": "saver"}
     admission = qnn(npus.for_qnn(npus.cnn(), tmp_path), options=options, on_fallback=policy)
     assert admission.evidence.placement.verdict == "full"
