@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.core.vocabulary import Nanoseconds
 
 _MARGIN = 0.2  # of surroundings: the encoder was trained on things with a little around them
+_TRACE_S = 10.0  # for the first wrong node, well within what a stage has to become ready
 _SMALLEST = 64  # pixels; below that there is nothing to encode but blocks
 
 
@@ -32,7 +33,8 @@ class Encode(Stage):
     def warm_up(self) -> None:
         """Load the encoder and the table of tags, checked against their hashes, and run once."""
         settings = self.context.settings.encode
-        admission = gate.admit(catalog.verified(settings.model), settings.model, settings)
+        trace_s = 0.0 if self.context.clock.media else _TRACE_S  # how far it gets in a time is no matter for a replay
+        admission = gate.admit(catalog.verified(settings.model), settings.model, settings, trace_s)
         self._encoder = admission.encoder
         self._report: EncoderReported | None = None
         if settings.backend != "cpu":  # of the processor there is nothing to prove

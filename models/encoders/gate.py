@@ -196,7 +196,7 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
         model: The ONNX file that is meant.
         name: What the operator calls it.
         settings: Back end, its options, and the policy.
-        trace_s: How long to look for the first wrong node, if the answers are wrong.
+        trace_s: How long to look for the first wrong node, if the answers are wrong; 0: not at all.
 
     Raises:
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
@@ -244,7 +244,7 @@ def examined(  # noqa: PLR0917  # internal; each is one thing
         return None, Evidence(name, f"it opened the model and cannot run it: {error}{_hint(name, str(error))}")
     similar = least_cosine(answers, _answers(backends.baseline(model), pictures))
     wrong = None
-    if similar < policy.min_cosine and chosen.engine == "plugin_ep" and not artefact:
+    if trace_s and similar < policy.min_cosine and chosen.engine == "plugin_ep" and not artefact:
         wrong = first_wrong(chosen, model, {**chosen.options, **options}, policy.min_cosine, trace_s)
     return encoder, Evidence(name, "", encoder.placement(), similar, wrong)
 

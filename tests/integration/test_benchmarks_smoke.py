@@ -68,6 +68,9 @@ BENCHMARKS = {
     "convert": (["--rounds", "1", "--positions", "24", "--recipes", "keep"], boot_model, {
         "seconds", "vs_hashing", "peak_mb", "kl", "same_token",
     }),
+    "encoder": (["--rounds", "1", "--runs", "20"], None, {
+        "cosine_qnn", "cosine_openvino", "encode_vs_bare_run", "alloc_per_frame", "rss_slope_kb_per_1000",
+    }),
     "engine": (
         ["--model", "boot", "--rounds", "1", "--recipes", "keep", "--threads", "1", "--positions", "16"],
         llamacpp_and_boot_model, {
