@@ -102,7 +102,7 @@ def _incident(seen: str) -> str:
 
 
 def _note(note: str) -> str:
-    return f"Note: {note}{_ASKS}"
+    return f"Note: {plain(note)}{_ASKS}"
 
 
 _DIGEST_TASK = "What was counted, in one sentence that says all that is listed.\n\n"
