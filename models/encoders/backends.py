@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from models.encoders import Encoder
     from models.encoders.onnxfile import Graph
+    from pipeline.core.settings import EncodeSettings
 
 Engine = Literal["cpu", "plugin_ep", "mnn", "rknn"]
 
@@ -53,14 +49,6 @@ BACKENDS: dict[str, Backend] = {
 # fmt: on
 
 
-class Readable(Protocol):
-    """What the gate needs beyond the contract: every output by its name."""
-
-    @property
-    def outputs(self) -> dict[str, NDArray[np.float32]]:
-        """Every output of the last run by its name, borrowed until the next."""
-
-
 class State(NamedTuple):
     """Whether a back end can be used here.
 
@@ -95,33 +83,42 @@ def row(name: str, plugin: str = "") -> Backend:
     return found._replace(module=plugin, package=plugin)
 
 
-def open_encoder(found: Backend, model: Path, artefact: Path, settings: Mapping[str, str], graph: Graph) -> Any:
+def chosen(settings: EncodeSettings) -> Backend:
+    """The row of a configuration, with its options over the row's own. Raises ModelError: see `row`."""
+    found = row(settings.backend, settings.plugin)
+    return found._replace(options={**found.options, **settings.options})
+
+
+def file(settings: EncodeSettings, model: Path) -> Path:
+    """What is opened: what was made of the model for this back end; the model itself where nothing was."""
+    return Path(settings.artefact) if settings.artefact else model
+
+
+def open_encoder(found: Backend, model: Path, artefact: Path, graph: Graph) -> Any:
     """Open an encoder without any proof of where it runs: for the gate and the report alone.
 
     Args:
         found: The back end.
         model: The ONNX file.
         artefact: What was derived from it for this back end; the model itself where nothing was.
-        settings: The provider's own options.
         graph: Of the model.
 
     Returns:
-        An `Encoder` that is also `Readable`.
+        An `Encoder` that is also `Answers`.
 
     Raises:
         ModelError: The back end cannot be used, or does not take the model.
     """
-    options = {**found.options, **settings}
     if found.engine == "cpu":
         return baseline(model)
     if found.engine == "plugin_ep":
         from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # native code that only some boards need
 
-        return PluginEncoder(found.module, artefact, options, graph.rim)
+        return PluginEncoder(found.module, artefact, found.options, graph.rim)
     if found.engine == "mnn":
         from models.encoders.mnn import MnnEncoder  # noqa: PLC0415  # the same
 
-        return MnnEncoder(artefact, options)
+        return MnnEncoder(artefact, found.options)
     from models.encoders.rknn import RknnEncoder  # noqa: PLC0415  # the same
 
     shape = [size for size in graph.inputs[0].shape if isinstance(size, int)]

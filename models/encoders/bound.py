@@ -8,11 +8,13 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
+from models.encoders.answers import Answers
 from models.encoders.placement import Node, Part, Placement
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -34,11 +36,14 @@ _HOST = "Cpu"  # memory that the device reads and writes itself
 _FLOAT = "tensor(float)"
 
 
-def options() -> Any:
+def options(profile: Path | None = None) -> Any:
     """`SessionOptions` for one thread, which record what runs where.
 
     One thread, as every stage owns one core at most; no spinning, as a spinning pool burns power between
     frames. The memory arena is left on: after the first run, runs ask the system for no memory.
+
+    Args:
+        profile: Where to write a profile, a prefix of a file's name; None: none is written.
     """
     made = ort.SessionOptions()
     made.intra_op_num_threads = 1
@@ -46,7 +51,15 @@ def options() -> Any:
     made.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
     made.add_session_config_entry("session.intra_op.allow_spinning", "0")
     made.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if profile is not None:
+        made.enable_profiling = True
+        made.profile_file_prefix = str(profile)
     return made
+
+
+def session(model: Path | bytes, made: Any, **how: Any) -> Any:
+    """An `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`: the runtime does not take it."""
+    return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, **how)
 
 
 def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
@@ -62,7 +75,7 @@ def _fixed(shape: Sequence[int | str | None]) -> list[int]:
     return [size if isinstance(size, int) else 1 for size in shape]
 
 
-class BoundEncoder:
+class BoundEncoder(Answers):
     """A session with one input, bound once to arrays that the caller fills and reads in place.
 
     Some devices copy a bound input as it is bound and never look at the array again; theirs is bound anew before every
@@ -102,21 +115,6 @@ class BoundEncoder:
     def input(self) -> NDArray[np.float32]:
         """(1, 3, H, W) float32, filled in place; see `models.encoders.fill`."""
         return self._input
-
-    @property
-    def outputs(self) -> dict[str, NDArray[np.float32]]:
-        """Every output of the last run by its name, in its own shape, borrowed until the next."""
-        return self._outputs
-
-    @property
-    def output(self) -> NDArray[np.float32]:
-        """The embedding of the last run, or the model's last output; flat, borrowed until the next."""
-        return self._outputs.get("embedding", next(reversed(self._outputs.values()))).reshape(-1)
-
-    @property
-    def logits(self) -> NDArray[np.float32]:
-        """The logits of the last run, or the model's first output; flat, borrowed until the next."""
-        return self._outputs.get("logits", next(iter(self._outputs.values()))).reshape(-1)
 
     @property
     def zero_copy(self) -> bool:

@@ -6,27 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
-from models.encoders.bound import BoundEncoder, options
+from models.encoders.bound import BoundEncoder, options, session
 from models.encoders.placement import CPU
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def cpu_session(model: Path | bytes, *, optimised: bool = True) -> Any:
+def cpu_session(model: Path | bytes, *, optimised: bool = True, profile: Path | None = None) -> Any:
     """An onnxruntime `InferenceSession` on one CPU thread.
 
     Args:
         model: An ONNX file, or its bytes.
         optimised: False: every node is computed as the graph says, nothing is fused.
+        profile: See `options`.
 
     Raises:
         Exception: One of `models.encoders.bound.FAULTS`: the runtime cannot read the model.
     """
-    made = options()
+    made = options(profile)
     if not optimised:
         made.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, providers=[CPU])
+    return session(model, made, providers=[CPU])
 
 
 class CpuEncoder(BoundEncoder):

@@ -20,7 +20,7 @@ from models.encoders.remedies import remedy
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -202,10 +202,9 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
     """
     policy = Policy.of(settings)
-    chosen = backends.row(settings.backend, settings.plugin)
     if settings.backend == "cpu":
         return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, Evidence("cpu"))
-    encoder, found = examined(settings.backend, chosen, model, settings.artefact, settings.options, policy, trace_s)
+    encoder, found = examined(model, settings, trace_s)
     way, reasons, told = course(found, policy), problems(found, policy), details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
     (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
@@ -214,28 +213,21 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
 
 
-def examined(  # noqa: PLR0917  # internal; each is one thing
-    name: str,
-    chosen: Backend,
-    model: Path,
-    artefact: str,
-    options: Mapping[str, str],
-    policy: Policy,
-    trace_s: float,
-) -> tuple[Any, Evidence]:
-    """Open an encoder and find out what it is worth. The encoder is None where there is none.
+def examined(model: Path, settings: EncodeSettings, trace_s: float) -> tuple[Any, Evidence]:
+    """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
 
     Raises:
-        ModelError: The model cannot be opened even on the CPU.
+        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
     """
     from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code; the decisions above need none
 
+    name, chosen = settings.backend, backends.chosen(settings)
     graph = onnxfile.read(model)
     if graph.dynamic:
         text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
         return None, Evidence(name, text)
     try:
-        encoder = backends.open_encoder(chosen, model, type(model)(artefact) if artefact else model, options, graph)
+        encoder = backends.open_encoder(chosen, model, backends.file(settings, model), graph)
         pictures = probes(encoder.input.shape)
         answers = _answers(encoder, pictures)  # the first run warms up
     except ModelError as error:
@@ -244,8 +236,8 @@ def examined(  # noqa: PLR0917  # internal; each is one thing
         return None, Evidence(name, f"it opened the model and cannot run it: {error}{_hint(name, str(error))}")
     similar = least_cosine(answers, _answers(backends.baseline(model), pictures))
     wrong = None
-    if trace_s and similar < policy.min_cosine and chosen.engine == "plugin_ep" and not artefact:
-        wrong = first_wrong(chosen, model, {**chosen.options, **options}, policy.min_cosine, trace_s)
+    if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
+        wrong = first_wrong(chosen, model, settings.min_cosine, trace_s)
     return encoder, Evidence(name, "", encoder.placement(), similar, wrong)
 
 
@@ -311,14 +303,8 @@ def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     return float(a @ b) / lengths if lengths else float(not (a.any() or b.any()))
 
 
-def first_wrong(  # as `examined`
-    chosen: Backend,
-    model: Path,
-    options: Mapping[str, str],
-    limit: float,
-    within_s: float,
-    *,
-    clock: Callable[[], float] = time.monotonic,
+def first_wrong(
+    chosen: Backend, model: Path, limit: float, within_s: float, *, clock: Callable[[], float] = time.monotonic
 ) -> Wrong | None:
     """The first node, in the graph's order, whose result on the accelerator is not what the CPU computes.
 
@@ -326,9 +312,8 @@ def first_wrong(  # as `examined`
     A node that only goes wrong as long as nobody looks is therefore not found.
 
     Args:
-        chosen: The back end, one of onnxruntime's.
+        chosen: The back end, one of onnxruntime's, with its options.
         model: The ONNX file.
-        options: The provider's own.
         limit: Least cosine that is right.
         within_s: When to give up, between two nodes.
         clock: Seconds.
@@ -348,7 +333,7 @@ def first_wrong(  # as `examined`
         shown = onnxfile.exposing(content, tensor)
         try:
             truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
-            tried = PluginEncoder(chosen.module, shown, options)
+            tried = PluginEncoder(chosen.module, shown, chosen.options)
             pictures = probes(truth.input.shape, 1)
             _answers(truth, pictures)
             _answers(tried, pictures)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import MNN
 
+from models.encoders.answers import Answers
 from models.encoders.placement import Node, Part, Placement
 from pipeline.core.errors import ModelError
 
@@ -21,7 +22,7 @@ _BACKENDS = 2  # of `getSessionInfo`: what the session runs on, whatever was ask
 _WHOLE = Node("", "graph")
 
 
-class MnnEncoder:
+class MnnEncoder(Answers):
     """A model on MNN. Where a device is missing MNN takes the CPU and only prints so; `placement()` tells.
 
     MNN records what a session runs on, not what a node runs on: the graph counts as one node.
@@ -54,19 +55,9 @@ class MnnEncoder:
         return self._input
 
     @property
-    def outputs(self) -> dict[str, NDArray[np.float32]]:
-        """Every output of the last run by its name; borrowed until the next."""
-        return self._outputs
-
-    @property
     def output(self) -> NDArray[np.float32]:
-        """The embedding of the last run, or the first output by name; flat."""
+        """The embedding of the last run, or, as MNN keeps no order of outputs, the first by name; flat, borrowed."""
         return self._outputs.get("embedding", next(iter(self._outputs.values()))).reshape(-1)
-
-    @property
-    def logits(self) -> NDArray[np.float32]:
-        """The logits of the last run, or the first output by name; flat."""
-        return self._outputs.get("logits", next(iter(self._outputs.values()))).reshape(-1)
 
     @property
     def zero_copy(self) -> bool:

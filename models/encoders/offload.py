@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from models.encoders import backends, gate
-from models.encoders.placement import CPU
 from models.encoders.remedies import remedy
 
 if TYPE_CHECKING:
@@ -91,14 +90,11 @@ def report(model: Path, name: str, settings: EncodeSettings) -> Report:
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
     """
     policy = gate.Policy.of(settings)
-    chosen = backends.row(settings.backend, settings.plugin)
-    _, found = gate.examined(
-        settings.backend, chosen, model, settings.artefact, settings.options, policy, trace_s=_TRACE_S
-    )
+    chosen = backends.chosen(settings)
+    _, found = gate.examined(model, settings, _TRACE_S)
     times: dict[str, float] = {}
     if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:
-        artefact = Path(settings.artefact) if settings.artefact else model
-        times = profiled(chosen, artefact, {**chosen.options, **settings.options})
+        times = profiled(chosen, backends.file(settings, model))
     reasons = gate.problems(found, policy)
     placement = found.placement
     return Report(
@@ -133,14 +129,14 @@ def _left(backend: str, nodes: Iterable[Node]) -> tuple[Left, ...]:
     return tuple(Left(op, len(names), tuple(names), remedy(backend, op)) for op, names in sorted(kinds.items()))
 
 
-def profiled(chosen: Backend, model: Path, options: Mapping[str, str]) -> dict[str, float]:
+def profiled(chosen: Backend, model: Path) -> dict[str, float]:
     """Milliseconds of kernels for each provider in one run, from the runtime's own profile.
 
     Raises:
         ModelError: The back end does not take the model.
     """
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
-        session = _profiling(chosen, model, options, Path(folder) / "profile")
+        session = _profiling(chosen, model, Path(folder) / "profile")
         feed = {session.get_inputs()[0].name: gate.probes(session.get_inputs()[0].shape, 1)[0]}
         for _ in range(1 + _RUNS):
             session.run(None, feed)
@@ -148,19 +144,14 @@ def profiled(chosen: Backend, model: Path, options: Mapping[str, str]) -> dict[s
     return times(events, skipped=1)
 
 
-def _profiling(chosen: Backend, model: Path, options: Mapping[str, str], prefix: Path) -> Any:
+def _profiling(chosen: Backend, model: Path, prefix: Path) -> Any:
     if chosen.engine == "plugin_ep":
-        from models.encoders.plugin_ep import plugin_session  # noqa: PLC0415  # native code that few boards need
+        from models.encoders.plugin_ep import plugin_session, provider  # noqa: PLC0415  # native code few boards need
 
-        return plugin_session(chosen.module, model, options, prefix)
-    import onnxruntime  # noqa: PLC0415  # native code, not needed to read a report
+        return plugin_session(provider(chosen.module), model, chosen.options, prefix)
+    from models.encoders.cpu import cpu_session  # noqa: PLC0415  # native code, not needed to read a report
 
-    from models.encoders.bound import options as session_options  # noqa: PLC0415  # the same
-
-    made = session_options()
-    made.enable_profiling = True
-    made.profile_file_prefix = str(prefix)
-    return onnxruntime.InferenceSession(str(model), made, providers=[CPU])
+    return cpu_session(model, profile=prefix)
 
 
 def times(events: Iterable[Mapping[str, Any]], skipped: int = 0) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnxruntime as ort
 
-from models.encoders.bound import FAULTS, BoundEncoder, options
+from models.encoders.bound import FAULTS, BoundEncoder, options, session
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -66,29 +66,27 @@ def provider(module: str) -> Provider:
     return Provider(name, tuple(Device(one.device.type.name, one.device.vendor, one) for one in found))
 
 
-def plugin_session(module: str, model: Path | bytes, settings: Mapping[str, str], profile: Path | None = None) -> Any:
+def plugin_session(
+    chosen: Provider, model: Path | bytes, settings: Mapping[str, str], profile: Path | None = None
+) -> Any:
     """An `InferenceSession` that was given one of the provider's devices.
 
     Args:
-        module: See `provider`.
+        chosen: The provider.
         model: An ONNX file, or its bytes.
         settings: The provider's own options, such as `soc_model`.
-        profile: Where to write a profile, a prefix of a file's name; None: none is written.
+        profile: See `options`.
 
     Raises:
-        ModelError: The provider cannot be loaded, offers no device here, or does not take the model.
+        ModelError: The provider offers no device here, or does not take the model.
     """
-    chosen = provider(module)
     if chosen.best is None:
         raise ModelError(f"{chosen.name} offers no device on this machine: it supports another maker's processors")
-    made = options()
+    made = options(profile)
     made.log_severity_level = _ERRORS  # what is left out is in the record, which is asked for
-    if profile is not None:
-        made.enable_profiling = True
-        made.profile_file_prefix = str(profile)
     try:
         made.add_provider_for_devices([chosen.best.handle], dict(settings))
-        return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made)
+        return session(model, made)
     except FAULTS as error:
         raise ModelError(f"{chosen.name} does not take the model: {error}") from error
 
@@ -103,10 +101,11 @@ class PluginEncoder(BoundEncoder):
         rim: See `Placement`.
 
     Raises:
-        ModelError: As `plugin_session`.
+        ModelError: As `provider` and `plugin_session`.
     """
 
     def __init__(
         self, module: str, model: Path | bytes, settings: Mapping[str, str], rim: frozenset[str] = frozenset()
     ) -> None:
-        super().__init__(plugin_session(module, model, settings), provider(module).name, rim)
+        chosen = provider(module)
+        super().__init__(plugin_session(chosen, model, settings), chosen.name, rim)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.encoders.answers import Answers
 from models.encoders.placement import Placement
 from pipeline.core.errors import ModelError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 MODULE = "rknnlite.api"
 
 
-class RknnEncoder:
+class RknnEncoder(Answers):
     """A model on an RK3588-class NPU. Its runtime keeps no record of what ran where, so its placement is untold.
 
     Args:
@@ -50,21 +51,6 @@ class RknnEncoder:
     def input(self) -> NDArray[np.float32]:
         """(1, 3, H, W) float32, filled in place, copied at every run."""
         return self._input
-
-    @property
-    def outputs(self) -> dict[str, NDArray[np.float32]]:
-        """Every output of the last run by its name."""
-        return self._outputs
-
-    @property
-    def output(self) -> NDArray[np.float32]:
-        """The embedding of the last run, or the last output; flat."""
-        return self._outputs.get("embedding", next(reversed(self._outputs.values()))).reshape(-1)
-
-    @property
-    def logits(self) -> NDArray[np.float32]:
-        """The logits of the last run, or the first output; flat."""
-        return self._outputs.get("logits", next(iter(self._outputs.values()))).reshape(-1)
 
     @property
     def zero_copy(self) -> bool:

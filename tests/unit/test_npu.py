@@ -40,10 +40,10 @@ def test_a_dynamic_batch_is_refused_before_the_runtime_quietly_takes_nothing(qnn
 
 def test_the_runtime_lists_a_provider_that_took_nothing(qnn, tmp_path):
     from models.encoders.bound import recorded  # noqa: PLC0415  # native code that a skipped test does not need
-    from models.encoders.plugin_ep import plugin_session  # noqa: PLC0415  # the same
+    from models.encoders.plugin_ep import plugin_session, provider  # noqa: PLC0415  # the same
 
     options = {**npus.EMULATED, "backend_type": "htp"}
-    session = plugin_session("onnxruntime_qnn", npus.saved(npus.cnn("batch"), tmp_path), options)
+    session = plugin_session(provider("onnxruntime_qnn"), npus.saved(npus.cnn("batch"), tmp_path), options)
     assert session.get_providers()[0] == "QNNExecutionProvider"
     assert recorded(session, "QNNExecutionProvider", frozenset()).verdict == "none"
 
