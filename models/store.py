@@ -99,6 +99,10 @@ class Store:
             raise ConfigError(f"{name}: there are several versions, name one: {names}")
         raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
 
+    def chosen(self, name: str) -> Installed | None:
+        """The model of a name; without one the model in use, or None where none is. Raises ConfigError as both do."""
+        return self.find(name) if name else self.active()
+
     def active(self) -> Installed | None:
         """The model in use, or None where none was chosen.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from pipeline.core.errors import ModelError, PipelineError
-from pipeline.resources import config_file
+from pipeline.resources import config_file, own_or_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -526,7 +526,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import bench as view
 
     store = _store(state_dir)
-    chosen = store.find(model) if model else store.active()
+    chosen = store.chosen(model)
     if chosen is None:
         _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
     subject = _subject(chosen)
@@ -576,11 +576,10 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
     from pipeline.view import verdicts
-    from stages.language import NONE
+    from stages.language import chosen
 
-    store = _store(state_dir)
-    chosen = None if model == NONE else store.find(model) if model else store.active()
-    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), chosen)
+    speaks = chosen(_store(state_dir), model)
+    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), speaks)
     verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json, quiet=quiet)
 
 
@@ -709,14 +708,14 @@ def _rulebook(config: Path | None) -> Rulebook:
     from pipeline.core import rulebook
 
     own = _settings(config).describe.incidents
-    return rulebook.load(Path(own) if own else config_file("incidents.toml"))
+    return rulebook.load(own_or_ours(own, "incidents.toml"))
 
 
 def _filters(config: Path | None) -> Filters:
     from pipeline.core import filters
 
     own = _settings(config).describe.filters
-    return filters.load(Path(own) if own else config_file("filters.toml"))
+    return filters.load(own_or_ours(own, "filters.toml"))
 
 
 def _lexicon() -> Lexicon:

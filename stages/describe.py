@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -17,7 +16,7 @@ from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
-from pipeline.resources import config_file
+from pipeline.resources import own_or_ours
 from stages import language, weighing
 from stages.judging import Judging
 from stages.prompts import Prompts
@@ -88,8 +87,7 @@ class Describe(Stage):
     def warm_up(self) -> None:
         """Read the rule table, the standing notes and the lists of filters."""
         self._judging = Judging(self.context)
-        own = self._settings.filters
-        self._lists = filters.load(Path(own) if own else config_file("filters.toml"))
+        self._lists = filters.load(own_or_ours(self._settings.filters, "filters.toml"))
 
     def begin(self) -> Outputs:
         """Load the model, which nobody waits for; tell which one speaks, or why none does."""
@@ -175,9 +173,9 @@ class Describe(Stage):
                 del self._likely[next(iter(self._likely))]
             plan = self._weigher.plan(facts, notes, self._left_s(job))
             yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(job, takes_s))
-            if self._why_unheard(facts) == _BUDGET:
-                self._weighed_for = None  # what there was no time for is weighed when nobody asks
             why = self._why_unheard(facts)
+            if why == _BUDGET:
+                self._weighed_for = None  # what there was no time for is weighed when nobody asks
             if job.told is not None and self._judging.fields(facts, why) != job.told:
                 yield self._promised(job, why)
         return (yield from self._summariser.write(facts))

@@ -42,6 +42,4 @@ class DigestWriter:
         """
         lark = digest_sentences.grammar(group)
         written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
-        text = written.text.strip()
-        fault = digest_grounding.fault(text, group) if written.complete else f"no end after {written.output} tokens"
-        return Summary(text, fault, written)
+        return Summary.of(written, lambda text: digest_grounding.fault(text, group))

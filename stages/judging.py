@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,9 +11,11 @@ from pipeline.core import notebook, rulebook, words
 from pipeline.core.errors import NoteError
 from pipeline.core.notebook import Notebook
 from pipeline.core.verdicts import Judge
-from pipeline.resources import config_file
+from pipeline.resources import config_file, own_or_ours
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.core.events import Details
     from pipeline.core.facts import Facts
     from pipeline.core.notebook import Entry
@@ -39,7 +40,7 @@ class Judging:
 
     def __init__(self, context: StageContext) -> None:
         settings = context.settings.describe
-        self._book = rulebook.load(Path(settings.incidents) if settings.incidents else config_file("incidents.toml"))
+        self._book = rulebook.load(own_or_ours(settings.incidents, "incidents.toml"))
         self._lexicon = words.load(config_file("words.toml"))
         self._path = context.models_dir / notebook.FILE if context.models_dir else None
         self._encodes = settings.sentence_encoder
@@ -63,17 +64,18 @@ class Judging:
         """
         self._look()
         entries = self._notes.of(facts.camera)
-        judge = self._judge(facts.camera, entries)
-        found = _told(judge.verdict(facts), entries)
-        if unheard := judge.unheard(facts):
-            found |= {"not_weighed": ", ".join(entries[at].id for at in unheard), "not_weighed_because": why_unheard}
+        verdict = self._judge(facts.camera, entries).verdict(facts)
+        found = _told(verdict, entries)
+        if verdict.unheard:
+            names = ", ".join(entries[at].id for at in verdict.unheard)
+            found |= {"not_weighed": names, "not_weighed_because": why_unheard}
         return found | ({"notes_unreadable": self._unreadable} if self._unreadable else {})
 
     def unheard(self, facts: Facts) -> list[str]:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""
         self._look()
         entries = self._notes.of(facts.camera)
-        return [entries[at].text for at in self._judge(facts.camera, entries).unheard(facts)]
+        return [entries[at].text for at in self._judge(facts.camera, entries).verdict(facts).unheard]
 
     @property
     def texts(self) -> list[str]:

@@ -93,36 +93,37 @@ def open_voice(context: StageContext) -> Voice:
     """Load the model that the configuration names, or the one in use. A model that cannot be used is told of."""
     settings = context.settings.describe
     voice = Voice(Trial(context.state_dir / "describe.attempts" if context.state_dir else None))
-    if settings.model == NONE or context.models_dir is None:
+    if context.models_dir is None:
         return voice
     try:
-        chosen = _chosen(Store(context.models_dir), settings.model)
+        model = chosen(Store(context.models_dir), settings.model)
     except ConfigError as error:
         return voice.rejected(str(error), settings.model)
-    if chosen is None:
+    if model is None:
         return voice
-    name = f"{chosen.name}/{chosen.version}"
+    name = f"{model.name}/{model.version}"
     failed = voice.trial.begin(context.lives)
     if failed >= _ATTEMPTS:
         return voice.rejected(f"the process ended {failed} times before it gave an answer", name)
     try:
-        return _loaded(voice, chosen, settings, alone=context.clock.media)
+        return _loaded(voice, model, settings, alone=context.clock.media)
     except ModelError as error:
         return voice.rejected(str(error), name)
 
 
-def _chosen(store: Store, name: str) -> Installed | None:
-    return store.find(name) if name else store.active()
+def chosen(store: Store, name: str) -> Installed | None:
+    """Return the model that speaks; none where the configuration says so. Raises ConfigError: it is not there."""
+    return None if name == NONE else store.chosen(name)
 
 
-def _loaded(voice: Voice, chosen: Installed, settings: DescribeSettings, *, alone: bool) -> Voice:
+def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, *, alone: bool) -> Voice:
     from models.llm import opening  # noqa: PLC0415  # 40 MB that only a board with a model needs
     from models.llm.mnn import Options  # noqa: PLC0415  # the same
 
     threads = 1 if alone else settings.threads or spare_cores()  # in a replay every worker has one core
-    model = opening.open_model(chosen.path, Options(threads, settings.context_tokens))
+    model = opening.open_model(installed.path, Options(threads, settings.context_tokens))
     details: Details = {
-        "model": f"{chosen.name}/{chosen.version}",
+        "model": f"{installed.name}/{installed.version}",
         "sha256": model.sha256,
         "device": "cpu",
         "threads": threads,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core import filters, grounding, sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
@@ -33,6 +33,12 @@ class Summary(NamedTuple):
     fault: str
     written: Written
     held: str = ""
+
+    @classmethod
+    def of(cls, written: Written, fault: Callable[[str], str]) -> Summary:
+        """What was written, looked through by whoever knows the facts; a sentence without an end is not."""
+        text = written.text.strip()
+        return cls(text, fault(text) if written.complete else f"no end after {written.output} tokens", written)
 
 
 class Summariser:
@@ -70,6 +76,5 @@ class Summariser:
         """
         lark = _FREE if free else sentences.grammar(facts)
         written = yield from self._model.write(self._prompts.summary(facts), lark, self._most)
-        text = written.text.strip()
-        fault = grounding.fault(text, facts) if written.complete else f"no end after {written.output} tokens"
-        return Summary(text, fault, written, self._lists.held(text, filters.names(facts)))
+        summary = Summary.of(written, lambda text: grounding.fault(text, facts))
+        return summary._replace(held=self._lists.held(summary.text, filters.names(facts)))

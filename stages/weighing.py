@@ -6,6 +6,7 @@ cost no forward: what was asked before is remembered, and what may be asked is w
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 FILE = "weighed.json"
-_NOTHING = ("object, place: site", "?, place: ?")
+NOTHING = ("object, place: site", "?, place: ?")
 """What has no content: what a note gets there is subtracted, after "Calibrate Before Use" (Zhao et al. 2021)."""
 _REMEMBERED_MOST = 20_000  # answers, about 100 bytes each
+_TEXTS_MOST = 1024  # notes and sights whose tokens are kept
 _MARGIN = 1.15  # a plan is to be kept, and forwards vary
 
 Pair = tuple[str, str]
@@ -74,9 +76,10 @@ class Weigher:
 
     def __init__(self, model: LanguageModel, prompts: Prompts, scale: Weighing, path: Path | None = None) -> None:
         self._model = model
-        self._prompts = prompts
+        # a plan looks at every open note several times, and reading out 200 took 65 ms of a verdict's time
+        self._prompts = prompts._replace(encode=functools.lru_cache(_TEXTS_MOST)(prompts.encode))
         self._scale = scale
-        self._nothing = _NOTHING if scale.calibrated else ()
+        self._nothing = NOTHING if scale.calibrated else ()
         self._yes, self._no = (prompts.encode(word)[0] for word in ANSWERS)
         self._path = path
         self._of = hashlib.sha256(f"{model.sha256} {prompts.fixed}".encode()).hexdigest()
@@ -146,14 +149,8 @@ class Weigher:
         Raises:
             KeyError: It was not asked.
         """
-        nothing = sum(self._answers[none][note] for none in self._nothing) / len(_NOTHING)
+        nothing = sum(self._answers[none][note] for none in self._nothing) / len(NOTHING)
         return self._answers[seen][note] - nothing
-
-    def bare(self) -> Weigher:
-        """The same answers, not calibrated."""
-        found = Weigher(self._model, self._prompts, msgspec.structs.replace(self._scale, calibrated=False))
-        found._answers = self._answers
-        return found
 
     def save(self) -> None:
         """Keep what was learnt, if anything was."""

@@ -21,7 +21,7 @@ import torch
 from torch.nn import functional
 
 _MATRICES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-_RANK, _ALPHA = 8, 16.0
+_RANK = 8
 _RATE = 1e-3
 _WARM_UP_STEPS = 20
 _CLIP = 1.0
@@ -164,7 +164,7 @@ def main() -> None:
     torch.use_deterministic_algorithms(mode=True)
     shape = json.loads((folder / "shape.json").read_text(encoding="utf-8"))
     weights = {name: torch.from_numpy(value) for name, value in np.load(folder / "weights.npz").items()}
-    model = Model(weights, shape, _RANK, _ALPHA)
+    model = Model(weights, shape, _RANK, shape["alpha"])
     learnt = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(learnt, lr=_RATE, weight_decay=0.01)
     taught = json.loads((folder / "lessons.json").read_text(encoding="utf-8"))

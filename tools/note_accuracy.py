@@ -20,7 +20,7 @@ from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.table import Weighing
 from stages.prompts import Prompts
-from stages.weighing import Weigher
+from stages.weighing import NOTHING, Weigher
 from tools.note_pairs import lesson
 
 if TYPE_CHECKING:
@@ -65,17 +65,24 @@ def main() -> None:
     options = parser.parse_args()
     model = open_model(options.model, Options(options.threads))
     prompts = Prompts.of(model.engine.encode)
-    calibrated = Weigher(model, prompts, Weighing("", "", calibrated=True, slope=1.0, middle=0.0))
+    weigher = Weigher(model, prompts, Weighing("", "", calibrated=False, slope=1.0, middle=0.0))
     chance = random.Random(options.seed)  # noqa: S311  # no secret is made
     asked = [lesson(chance, "test") for _ in range(options.lessons)]
-    pairs = calibrated.pairs_of((one.incident, note) for one in asked for note in one.notes)
-    for _ in calibrated.weigh(pairs, lambda _: False):
+    pairs = [(seen, note) for one in asked for note in one.notes for seen in (*NOTHING, one.incident)]
+    for _ in weigher.weigh(weigher.pairs_of(pairs), lambda _: False):
         pass
+
+    def answer(seen: str, note: str, *, calibrated: bool) -> float:
+        nothing = sum(weigher.answer(none, note) for none in NOTHING) / len(NOTHING)
+        return weigher.answer(seen, note) - (nothing if calibrated else 0.0)
+
     ways = {}
     for way in ("raw", "calibrated"):
-        weigher = calibrated if way == "calibrated" else calibrated.bare()
         groups = [
-            (np.array([weigher.answer(one.incident, note) for note in one.notes]), np.array(one.speaks))
+            (
+                np.array([answer(one.incident, note, calibrated=way == "calibrated") for note in one.notes]),
+                np.array(one.speaks),
+            )
             for one in asked
         ]
         x, y = (np.concatenate(column).astype(np.float64) for column in zip(*groups, strict=True))

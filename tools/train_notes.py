@@ -74,8 +74,7 @@ def write_adapter(arrays: dict[str, NDArray[np.float32]], path: Path, about: dic
     data = bytearray()
     for name in sorted(arrays):
         layer, half = name.rsplit(".", 1)
-        bits = np.ascontiguousarray(arrays[name]).view(np.uint32)
-        raw = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes()
+        raw = repack.bfloat16(arrays[name]).tobytes()
         place = [len(data), len(data) + len(raw)]
         key = f"base_model.model.model.{layer}.lora_{half}.weight"
         header[key] = {"dtype": "BF16", "shape": list(arrays[name].shape), "data_offsets": place}
@@ -104,16 +103,17 @@ def main() -> None:
         np.savez(work / "weights.npz", **arrays)  # type: ignore[arg-type]  # numpy's stub names one keyword
         engine = MnnEngine(options.model, Options())
         yes, no = (engine.encode(word)[0] for word in ANSWERS)
-        (work / "shape.json").write_text(json.dumps(shape | {"yes": yes, "no": no}), encoding="utf-8")
+        about = {"yes": yes, "no": no, "alpha": ALPHA}
+        (work / "shape.json").write_text(json.dumps(shape | about), encoding="utf-8")
         prompts = Prompts.of(engine.encode)
         told = {"fixed": prompts.fixed, "lessons": lessons(prompts, options.steps * LESSONS_A_STEP, options.seed)}
         (work / "lessons.json").write_text(json.dumps(told), encoding="utf-8")
         script = Path(__file__).with_name("lora_training.py")
         words = [str(LESSONS_A_STEP), str(options.seed), str(options.threads)]
         subprocess.run([options.python, script, work, *words], check=True)  # noqa: S603  # our own words
-        about = {"alpha": str(ALPHA), "seed": str(options.seed), "steps": str(options.steps)}
+        metadata = {"alpha": str(ALPHA), "seed": str(options.seed), "steps": str(options.steps)}
         with np.load(work / "adapter.npz") as learnt:
-            write_adapter(dict(learnt), options.out, about)
+            write_adapter(dict(learnt), options.out, metadata)
 
 
 if __name__ == "__main__":

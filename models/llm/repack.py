@@ -60,6 +60,13 @@ class Quantised(NamedTuple):
     scales: NDArray[np.float32]
 
 
+def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """float32 as the bits of bfloat16, rounded to nearest even; the same shape, little endian."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    found: NDArray[np.uint16] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+    return found
+
+
 def exact_format(kind: Kind) -> Format | None:
     """The format that holds the very values of a kind of block, or None where MNN has none."""
     return _EXACT[kind][0] if kind in _EXACT else None

@@ -236,9 +236,10 @@ def embedding_place(head: Linear, matrix: Matrix) -> list[int]:
 def write_embedding(model: Gguf, file: BinaryIO) -> None:
     """Write the embedding as bfloat16, rounded to nearest even, (tokens, hidden), for a model that is not tied."""
     tensor = model.tensor(f"{layout.EMBEDDING}.weight")
-    for first, last in _slices(*tensor.shape):
-        bits = repack.values(tensor.data[first:last], tensor.kind).view(np.uint32)
-        file.write(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2").tobytes())
+    file.writelines(
+        repack.bfloat16(repack.values(tensor.data[first:last], tensor.kind)).tobytes()
+        for first, last in _slices(*tensor.shape)
+    )
 
 
 class _Planner:

@@ -13,7 +13,7 @@ import msgspec
 
 from pipeline.core import periods
 from pipeline.core.areas import clock_is_set
-from pipeline.core.sentences import CARDINALS, plain
+from pipeline.core.sentences import in_words, plain
 from pipeline.core.templates import duration, plural
 
 if TYPE_CHECKING:
@@ -409,7 +409,7 @@ def times(number: int) -> str:
     """How often, in words: once, twice, three times."""
     if number <= 2:  # noqa: PLR2004  # which have words of their own
         return "once" if number == 1 else "twice"
-    return f"{CARDINALS[number] if number < len(CARDINALS) else number} times"
+    return f"{in_words(number)} times"
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)

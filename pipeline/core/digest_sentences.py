@@ -6,16 +6,13 @@ out either: a digest is read by who was away.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from pipeline.core.digest import decided, heading, place, times, when
-from pipeline.core.sentences import CARDINALS, plain, spoken
+from pipeline.core.sentences import any_of, in_words, plain, spoken
 from pipeline.core.templates import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pipeline.core.digest import Group
 
 _SEEN = ("seen", "noticed")
@@ -24,14 +21,16 @@ _AT = ("at", "by", "near", "in")
 
 def grammar(group: Group) -> str:
     """The sentences that are true of a group, in llguidance's variant of Lark; each begins with a space."""
-    parts = [_any([" " + heading(group)]), _any(_who(group)), _any(f" {at}" for at in _AT), _where(group)]
-    parts.append(_any(_when(group)))
+    parts = [any_of([" " + heading(group)]), any_of(_who(group)), any_of(f" {at}" for at in _AT), _where(group)]
+    parts.append(any_of(_when(group)))
     if group.size > 1 and group.most > 1:
-        parts.append(_any((f", up to {_number(group.most)} at once", f", as many as {_number(group.most)} at a time")))
+        parts.append(
+            any_of((f", up to {in_words(group.most)} at once", f", as many as {in_words(group.most)} at a time"))
+        )
     if group.longest_s > 1:
-        parts.append(_any(_how_long(group)))
+        parts.append(any_of(_how_long(group)))
     if said := _decided(group):
-        parts.append(_any(said))
+        parts.append(any_of(said))
     return f'start: {" ".join(parts)} "."'
 
 
@@ -43,14 +42,14 @@ def _who(group: Group) -> list[str]:
     if most <= 1:
         article = "an" if label[:1] in "aeiou" else "a"
         return [f"{article} {label} was {seen}{often}" for seen in _SEEN]
-    several = plural(label) if size > 1 else f"{_number(most)} {plural(label)}"
+    several = plural(label) if size > 1 else f"{in_words(most)} {plural(label)}"
     return [f"{several} were {seen}{often}" for seen in _SEEN]
 
 
 def _where(group: Group) -> str:
     name = plain(group.one.zone)
     article = '" the"? ' if all(letter.isalpha() or letter.isspace() for letter in name) else ""
-    return f"{article}{_any([' ' + place(group)])}"
+    return f"{article}{any_of([' ' + place(group)])}"
 
 
 def _when(group: Group) -> list[str]:
@@ -78,13 +77,3 @@ def _decided(group: Group) -> list[str]:
         return [said] if said else []
     (note,) = group.notes
     return [said, f", decided by note {plain(note)}"]
-
-
-def _number(number: int) -> str:
-    return CARDINALS[number] if number < len(CARDINALS) else str(number)
-
-
-def _any(texts: Iterable[str]) -> str:
-    found = list(texts)
-    quoted = " | ".join(json.dumps(text, ensure_ascii=False) for text in found)
-    return f"({quoted})" if len(found) > 1 else quoted

@@ -70,13 +70,13 @@ _FAST = ("run", "fast")
 
 def grammar(facts: Facts) -> str:
     """The sentences that are true of an incident, in llguidance's variant of Lark; each begins with a space."""
-    parts = [_any(_who(facts))]
+    parts = [any_of(_who(facts))]
     if seen := _seen(facts):
-        parts.append(_maybe(f'", perhaps " {_any(seen)} ","'))
+        parts.append(_maybe(f'", perhaps " {any_of(seen)} ","'))
     parts.append(_does_where(facts))
-    parts += [_maybe(_any(found)) for found in (_how_long(facts), _when(facts), _visits(facts)) if found]
+    parts += [_maybe(any_of(found)) for found in (_how_long(facts), _when(facts), _visits(facts)) if found]
     if said := rules(facts):
-        parts.append(_any([", " + _listed(said)]))
+        parts.append(any_of([", " + _listed(said)]))
     return f'start: " " {" ".join(parts)} "."'
 
 
@@ -99,6 +99,11 @@ def plain(text: str) -> str:
     return " ".join("".join(" " if category(letter) == "Cc" else letter for letter in text).split())
 
 
+def in_words(number: int) -> str:
+    """A small number as a word, a larger one in digits."""
+    return CARDINALS[number] if number < len(CARDINALS) else str(number)
+
+
 def _who(facts: Facts) -> list[str]:
     label, count = facts.object.class_, facts.object.count
     if label == "none":
@@ -107,7 +112,7 @@ def _who(facts: Facts) -> list[str]:
         article = "An" if label[0] in "aeiou" else "A"
         return [f"{article} {label}", f"One {label}"]
     several = plural(label)
-    number = CARDINALS[count] if count < len(CARDINALS) else str(count)
+    number = in_words(count)
     found = [f"{number.capitalize()} {several}"]
     return found if count < _A_GROUP else [*found, f"A group of {number} {several}"]
 
@@ -129,20 +134,20 @@ def _seen(facts: Facts) -> list[str]:
 def _does_where(facts: Facts) -> str:
     name = plain(facts.zone)
     article = '" the"?' if all(letter.isalpha() or letter.isspace() for letter in name) else ""
-    place = f"{article} {_any([' ' + name])}"
+    place = f"{article} {any_of([' ' + name])}"
     if facts.object.class_ == "none":
-        return f"{_any([' is seen', ' is noticed'])} {_any(f' {at}' for at in _AT)} {place}"
+        return f"{any_of([' is seen', ' is noticed'])} {any_of(f' {at}' for at in _AT)} {place}"
     many = facts.object.count > 1
     kind, speed, way = group(facts.object.class_), facts.track.speed, facts.track.direction
     if speed == "still" and way == "none":
-        return f"{_any(_verb(verb, many=many) for verb in _STANDING[kind])} {_any(f' {at}' for at in _AT)} {place}"
+        return f"{any_of(_verb(verb, many=many) for verb in _STANDING[kind])} {any_of(f' {at}' for at in _AT)} {place}"
     taking, prepositions = _WAYS[way]
     verbs = [_verb(verb, many=many) for verb in (_HASTING if speed in _FAST else _MOVING)[kind]]
     slowly = '" slowly"?' if speed in _SLOW else ""
-    through = f"{_any(verbs)} {slowly} {_any(f' {one}' for one in prepositions)} {place}"
+    through = f"{any_of(verbs)} {slowly} {any_of(f' {one}' for one in prepositions)} {place}"
     if not taking:
         return through
-    return f"({through} | {_any(_verb(verb, many=many) for verb in taking)} {place})"
+    return f"({through} | {any_of(_verb(verb, many=many) for verb in taking)} {place})"
 
 
 def _how_long(facts: Facts) -> list[str]:
@@ -185,7 +190,8 @@ def _counted(number: str, unit: str) -> str:
     return f"{number} {unit}" + ("" if number == "1" else "s")
 
 
-def _any(texts: Iterable[str]) -> str:
+def any_of(texts: Iterable[str]) -> str:
+    """One of several texts, as a grammar of Lark says it."""
     found = list(texts)
     quoted = " | ".join(json.dumps(text, ensure_ascii=False) for text in found)
     return f"({quoted})" if len(found) > 1 else quoted

@@ -142,12 +142,12 @@ class Listener:
         found = [self._match(at, seen, facts) for at in range(len(self.notes))]
         return self._asked(facts, found)
 
-    def unheard(self, facts: Facts) -> list[int]:
+    def unheard(self, matches: Sequence[Match]) -> tuple[int, ...]:
         """Name the notes, from 0, that the third step is to be asked about and does not know; likeliest first."""
-        matches = self.matches(facts)
         if self._scores is None or _settled(matches):
-            return []
-        return sorted((at for at, one in enumerate(matches) if one.open), key=lambda at: -matches[at].confidence)
+            return ()
+        left = (at for at, one in enumerate(matches) if one.open)
+        return tuple(sorted(left, key=lambda at: -matches[at].confidence))
 
     def _asked(self, facts: Facts, found: list[Match]) -> list[Match]:
         """Let the third step say what it makes of the notes that are neither in nor out."""

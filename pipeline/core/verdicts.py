@@ -46,6 +46,7 @@ class Verdict(msgspec.Struct, frozen=True):
         draft: What the rules alone say.
         considered: The note that came nearest without deciding, counted from 1; 0: none.
         step: Of the cascade, which found the note.
+        unheard: Notes, from 0, about which the third step may know better and was not heard yet; likeliest first.
     """
 
     situation: str
@@ -59,6 +60,7 @@ class Verdict(msgspec.Struct, frozen=True):
     draft: Slots
     considered: int = 0
     step: StepName | None = None
+    unheard: tuple[int, ...] = ()
 
 
 class _Candidate(NamedTuple):
@@ -116,11 +118,8 @@ class Judge:
 
     def verdict(self, facts: Facts) -> Verdict:
         """Judge an incident."""
-        return decide(facts, self.book, self._listener.matches(facts))
-
-    def unheard(self, facts: Facts) -> list[int]:
-        """Name the notes, counted from 0, about which the third step may know better and was not heard yet."""
-        return self._listener.unheard(facts)
+        matches = self._listener.matches(facts)
+        return msgspec.structs.replace(decide(facts, self.book, matches), unheard=self._listener.unheard(matches))
 
 
 def silenced(verdict: Verdict, book: Rulebook) -> bool:

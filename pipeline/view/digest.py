@@ -18,7 +18,7 @@ from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
 from pipeline.view.timeline import console, printable, read
 from stages.digests import DigestWriter
-from stages.language import NONE, spare_cores
+from stages.language import chosen, spare_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,13 +137,13 @@ def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
 def word(made: Sequence[Group], means: Means) -> Worded:
     """Word groups, by a model where one is in use; what it may not say, or did not come to say, by the template."""
     settings = means.settings
-    chosen = _chosen(means.store, settings.model)
-    if chosen is None or not made:
+    model = chosen(means.store, settings.model)
+    if model is None or not made:
         return Worded(tuple(map(_templated, made)))
     options = Options(settings.threads or spare_cores(), settings.context_tokens)
     told, silent = list[Told](), ""
     try:
-        told += apart("digest", lambda: _tell(chosen, options, made), Told)
+        told += apart("digest", lambda: _tell(model, options, made), Told)
     except ModelError as error:
         silent = str(error)
     told += [Told("", "the model was not heard")] * (len(made) - len(told))
@@ -153,7 +153,7 @@ def word(made: Sequence[Group], means: Means) -> Worded:
         for group, one, wrong in zip(made, told, faults, strict=True)
     ]
     dropped = _counts(wrong for wrong in faults if wrong)
-    return Worded(tuple(sentences), f"{chosen.name}/{chosen.version}", dropped, silent)
+    return Worded(tuple(sentences), f"{model.name}/{model.version}", dropped, silent)
 
 
 def plainly(found: Digest) -> dict[str, object]:
@@ -194,12 +194,6 @@ def _of(asked: Asked, lines: Sequence[Line]) -> Sequence[Line]:
     if asked.camera not in known:
         raise ConfigError(f"no camera `{asked.camera}`; there are: {', '.join(known) or 'none'}")
     return [line for line in lines if line.camera in ("", asked.camera)]  # and what the device said
-
-
-def _chosen(store: Store, name: str) -> Installed | None:
-    if name == NONE:
-        return None
-    return store.find(name) if name else store.active()
 
 
 def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator[Told]:

@@ -107,7 +107,7 @@ def summaries(
 
 
 def _model(store: Store, name: str) -> Installed:
-    found = store.find(name) if name else store.active()
+    found = store.chosen(name)
     if found is None:
         raise ConfigError(
             f"{store.root}: no model is in use: `pipeline models pull smollm2-135m`, then `pipeline models use` it"

@@ -134,7 +134,9 @@ def judge(chosen: Sequence[Case], means: Means, *, compile_: bool, quiet: bool =
     if means.model is None:
         return _judge(chosen, means, None, compile_=compile_)
     nobody = _judges(chosen, means, lambda _, notes: [None for _ in notes], compile_=compile_)
-    asked = [(case.facts, [case.notes[at] for at in nobody[_site(case)].unheard(case.facts)]) for case in chosen]
+    asked = [
+        (case.facts, [case.notes[at] for at in nobody[_site(case)].verdict(case.facts).unheard]) for case in chosen
+    ]
     said = weighed.scores(means.model, [one for one in asked if one[1]], quiet=quiet)
     return _judge(chosen, means, said, compile_=compile_)
 

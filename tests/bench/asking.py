@@ -127,6 +127,14 @@ class Spent(NamedTuple):
     others: float  # cores that the rest of the machine kept busy meanwhile
 
 
+QUIET = 0.15  # of a core, for the rest of the machine
+
+
+def undisturbed(rounds: list[dict]) -> list[dict]:
+    """Those in which others left the cores alone."""
+    return [one for one in rounds if one["others"] <= QUIET]
+
+
 class Stopwatch:
     """Tells time, and whether others had the cores meanwhile."""
 

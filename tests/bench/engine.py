@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import statistics
 import sys
@@ -43,7 +42,6 @@ from tests.reference import Reference, divergence
 MODULE = "tests.bench.engine"
 PROMPT = list(range(1000, 1256))
 WRITTEN = 48
-QUIET = 0.15  # of a core, for the rest of the machine
 
 
 def _speeds(session: Session) -> tuple[float, float]:
@@ -173,14 +171,14 @@ def _measure(source: Path, options: argparse.Namespace, state: Path) -> tuple[di
     lives = {"llama.cpp": ("peer", source)} | {recipe: ("ours", folder) for recipe, folder in folders.items()}
     rounds: dict[str, list[dict]] = {name: [] for name in lives}
     for number in range(options.rounds + options.patience):
-        if number >= options.rounds and all(map(_undisturbed, rounds.values())):
+        if number >= options.rounds and all(map(asking.undisturbed, rounds.values())):
             break
         for name, life in lives.items():
             one = asking.in_child(MODULE, *life, options.threads)
             rounds[name].append(one)
             told = f"{statistics.median(one['decode']):.1f} tok/s written, {one['others']:.2f} cores busy with others"
             print(f"round {number + 1}, {name}: {told}", file=sys.stderr)
-    return {name: _undisturbed(found) or found for name, found in rounds.items()}, first
+    return {name: asking.undisturbed(found) or found for name, found in rounds.items()}, first
 
 
 def _forget_mapping(folder: Path) -> None:
@@ -188,10 +186,6 @@ def _forget_mapping(folder: Path) -> None:
         for file in old.iterdir():
             file.unlink()
         old.rmdir()
-
-
-def _undisturbed(rounds: list[dict]) -> list[dict]:
-    return [one for one in rounds if one["others"] <= QUIET]
 
 
 def _median(rounds: list[dict], key: str) -> float:
@@ -305,8 +299,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.child:
         asking.answer(CHILDREN, *options.child)
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise SystemExit("llama.cpp is missing: pip install xllamacpp")
+    llamacpp.needed()
     source = asking.gguf(options.model, options.gguf)
     rounds, first = _measure(source, options, options.state_dir)
     keys = _report(rounds, first, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import json
 import statistics
 import time
@@ -17,6 +18,12 @@ SCHEMA = {
     "required": ["summary"],
     "additionalProperties": False,
 }
+
+
+def needed() -> None:
+    """End the program where it is missing."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise SystemExit("llama.cpp is missing: pip install xllamacpp")
 
 
 class Peer:

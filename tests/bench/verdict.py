@@ -17,7 +17,6 @@ usage: python -m tests.bench.verdict [--model boot|1.5b] [--gguf FILE] [--rounds
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import statistics
@@ -60,7 +59,6 @@ SET = boot.ROOT / "tests/eval/verdicts/test.jsonl"
 NS = 1_000_000_000
 UNLIMITED_MS = 1e9
 BUDGET_MS = 800.0
-QUIET = 0.15  # of a core, for the rest of the machine
 
 
 class Clock:
@@ -87,7 +85,8 @@ def cases(count: int) -> list[Case]:
         if not case.notes or case.pair:
             continue
         notes = [compile_note(text, lexicon) for text in case.notes]
-        if Listener(notes, lexicon, None, lambda _, asked: [None for _ in asked]).unheard(case.facts):
+        listener = Listener(notes, lexicon, None, lambda _, asked: [None for _ in asked])
+        if listener.unheard(listener.matches(case.facts)):
             found.setdefault((seen_in(case.facts), case.notes), Case(msgspec.to_builtins(case.facts), case.notes))
     every = len(found) / count
     return [list(found.values())[int(at * every)] for at in range(min(count, len(found)))]
@@ -236,13 +235,13 @@ def _measure(options: argparse.Namespace, source: Path) -> dict[str, list[dict]]
     }
     rounds: dict[str, list[dict]] = {name: [] for name in lives}
     for number in range(options.rounds + options.patience):
-        if number >= options.rounds and all(any(one["others"] <= QUIET for one in ones) for ones in rounds.values()):
+        if number >= options.rounds and all(map(asking.undisturbed, rounds.values())):
             break
         for name, life in lives.items():
             one = asking.in_child(MODULE, *life)
             rounds[name].append(one)
             print(f"round {number + 1}, {name}: {one['others']:.2f} cores busy with others", file=sys.stderr)
-    return {name: [one for one in ones if one["others"] <= QUIET] or ones for name, ones in rounds.items()}
+    return {name: asking.undisturbed(ones) or ones for name, ones in rounds.items()}
 
 
 def _all(rounds: list[dict], key: str) -> list[float]:
@@ -291,8 +290,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.child:
         asking.answer(CHILDREN, *options.child)
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise SystemExit("llama.cpp is missing: pip install xllamacpp")
+    llamacpp.needed()
     source = asking.gguf(options.model, options.gguf)
     keys = _report(_measure(options, source))
     last_line(keys, f"python -m {MODULE} --model {options.model} --threads {options.threads}")

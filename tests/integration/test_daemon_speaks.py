@@ -7,7 +7,6 @@ import signal
 
 import pytest
 
-from pipeline.core.errors import ModelError
 from pipeline.runtime.board import Word
 from tests.daemons import WALKER, Daemon, eventually
 from tests.llms import boot_state
@@ -55,10 +54,7 @@ WAITS = "\n[runtime]\nstop_s = 8.0\n"
 
 @pytest.fixture(scope="module")
 def models():
-    try:
-        return boot_state() / "models"
-    except ModelError as error:
-        pytest.skip(f"the boot model cannot be had: {error}")
+    return boot_state() / "models"
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from pipeline.core.errors import ModelError
 from tests.boot import ROOT
 from tests.llms import boot_state
 from tools.make_footage import make
@@ -60,10 +59,7 @@ def test_before_anything_began_nothing_happened(events, tmp_path):
 
 
 def test_the_boot_model_words_every_group_and_says_nothing_but_counts(events):
-    try:
-        state = boot_state()
-    except ModelError as error:
-        pytest.skip(f"the boot model cannot be had: {error}")
+    state = boot_state()
     found = digest(events, "--since", "22:00", "--state-dir", state)
     groups = [one for one in found["sentences"] if one["about"] == "group"]
     assert groups

@@ -13,7 +13,6 @@ import pytest
 
 from models.llm import folder, mapping
 from models.store import Store
-from pipeline.core.errors import ModelError
 from tests.boot import ROOT
 from tests.llms import boot_state, copied
 
@@ -42,10 +41,7 @@ def opened(**options):
 
 @pytest.fixture(scope="module")
 def state():
-    try:
-        return boot_state()
-    except ModelError as error:
-        pytest.skip(f"the boot model cannot be had: {error}")
+    return boot_state()
 
 
 @pytest.fixture

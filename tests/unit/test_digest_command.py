@@ -136,7 +136,7 @@ def voice(monkeypatch):
             if fails:
                 raise ModelError(fails)
 
-        monkeypatch.setattr(view, "_chosen", lambda *_: Chosen)
+        monkeypatch.setattr(view, "chosen", lambda *_: Chosen)
         monkeypatch.setattr(view, "apart", apart)
 
     return says

@@ -184,12 +184,12 @@ def test_a_note_that_the_third_step_does_not_know_yet_is_left_to_the_words_and_n
     found = judge("Astronomers may be in the observatory.", ROOF, scores=lambda _, notes: [None for _ in notes])
     about = facts("telescope dome", rules_hit=("zone_entered",), tags=("astronomers",))
     assert found.verdict(about).because != "note"
-    assert 0 in found.unheard(about)
+    assert 0 in found.verdict(about).unheard
 
 
 def test_nothing_is_asked_of_the_third_step_when_words_are_sure():
     found = judge("Astronomers may be in the observatory.", ROOF, scores=lambda _, notes: [None for _ in notes])
-    assert found.unheard(facts("roof", rules_hit=("restricted_zone",))) == []
+    assert found.verdict(facts("roof", rules_hit=("restricted_zone",))).unheard == ()
 
 
 def test_what_the_third_step_says_is_weighed_with_what_the_words_say():
