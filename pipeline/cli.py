@@ -595,9 +595,13 @@ def notes() -> None:
 @click.argument("text")
 @click.option("--camera", default="", help="The only camera it holds for. Default: all.")
 @click.option(
-    "--polarity", type=click.Choice(["allow", "forbid", "except", "dual"]), help="What it says, if it is read wrongly."
+    "--polarity",
+    type=click.Choice(["allow", "forbid", "except", "dual"]),
+    help="What it says, if it is read wrongly, or does not say so outright.",
 )
-@click.option("--yes", is_flag=True, help="Confirm the reading without being asked, for scripts.")
+@click.option(
+    "--yes", is_flag=True, help="Add it without being asked, for scripts: what was not said is not confirmed."
+)
 @_config
 @_state_dir
 @_as_json
@@ -613,7 +617,7 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
     from pipeline.core import notebook
     from pipeline.core.clauses import compile_note
-    from pipeline.core.notes import confirmed
+    from pipeline.core.notes import confirmed, said
     from pipeline.view import notes as view
 
     settings = _settings(config) if config else None
@@ -626,7 +630,9 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     found = view.findings(note, book, camera, settings, lexicon)
     book.added(note, camera)  # refused before anybody is asked
     view.print_reading(note, found)
-    _confirm(yes)
+    if not yes:
+        _confirm()
+        note = confirmed(note, said(note.readings))
     changed = _change_notes(path, lambda latest: latest.added(note, camera))
     view.print_added(changed.notes[-1], found, as_json=as_json)
 
@@ -644,40 +650,51 @@ def notes_list(state_dir: Path | None, as_json: bool) -> None:
 
 @notes.command("check")
 @click.argument("file", type=_existing)
-@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder: words and rules alone.")
+@click.option("--no-encoder", is_flag=True, help="Without the sentence encoder.")
+@click.option("--model", default="", help="A language model, or none. Default: the one in use, if there is one.")
 @_config
 @_state_dir
 @_as_json
-def notes_check(file: Path, no_encoder: bool, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
+@_quiet
+def notes_check(  # noqa: PLR0917  # click calls it by keyword
+    file: Path,
+    no_encoder: bool,
+    model: str,
+    config: Path | None,
+    state_dir: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from pipeline.core import notebook
     from pipeline.view import cases
     from pipeline.view import notes as view
+    from pipeline.view.verdicts import Means
+    from stages.language import chosen
 
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
-    done = view.checked(cases.past(file), book, rules, _lexicon(), _similarity(no_encoder))
+    means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
+    done = view.checked(cases.past(file), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
 
 
 @notes.command("remove")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
 @_state_dir
 @_as_json
-def notes_remove(identifier: str, state_dir: Path | None, as_json: bool) -> None:
-    """Forget the note ID, such as n3."""
+def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
+    """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
     from pipeline.core import notebook
     from pipeline.view import notes as view
 
     path = _notes_file(state_dir)
-    notebook.load(path).removed(identifier)  # refused before a folder is made
-    _change_notes(path, lambda latest: latest.removed(identifier))
-    view.print_removed(identifier, as_json=as_json)
+    notebook.load(path).removed(*identifiers)  # refused before a folder is made
+    _change_notes(path, lambda latest: latest.removed(*identifiers))
+    view.print_removed(identifiers, as_json=as_json)
 
 
-def _confirm(yes: bool) -> None:
+def _confirm() -> None:
     """Ask whether a reading is right; without a terminal nobody could say so."""
-    if yes:
-        return
     if not sys.stdin.isatty():
         _fail("nobody is there to confirm the reading: look at it, then say --yes", USAGE)
     if not click.confirm("Is this what you mean?", err=True):

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core import cues
+from pipeline.core import cues, doubts
 from pipeline.core import when as times
 from pipeline.core.notes import UNREADABLE, Note, Reading, check, contradictions
 from pipeline.core.when import When
 from pipeline.core.words import STOP, Lexicon, Name, Unit, chinese
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pipeline.core.cues import Effect
+
+
+_HALVES = re.compile(r"\b([ap])\.\s?m\.", re.IGNORECASE)
+"""Their full stops end no sentence."""
 
 
 def compile_note(text: str, lexicon: Lexicon) -> Note:
@@ -35,16 +39,24 @@ def compile_note(text: str, lexicon: Lexicon) -> Note:
         NoteError: It is empty or too long.
     """
     line = check(text)
-    drafts = [draft for clause in _clauses(line) for draft in _drafts(clause, lexicon)]
-    halves = _joined(drafts)
-    unread = [phrase for draft in drafts for phrase in draft.unread]
+    drafts = [draft for clause in _clauses(_HALVES.sub(r"\1m", line)) for draft in _drafts(clause, lexicon)]
+    unread = []
     if not any(draft.who or draft.where for draft in drafts):
         unread.append("neither who nor where: it would never speak")
     if any(draft.both for draft in drafts):
         unread.append("it both allows and forbids in one breath: write two notes")
+    halves = _joined(drafts)
     if contradictions([Note(line, (half,)) for half in halves]):
         unread.append("its two halves say the opposite of each other")
-    return Note(line, tuple(halves), tuple(dict.fromkeys(unread)))
+    of_all = (*doubts.of_line(line), *unread)
+    told = (*(phrase for draft in drafts for phrase in draft.unread), *unread)
+    return Note(line, tuple(_doubted(half, of_all) for half in halves), tuple(dict.fromkeys(told)))
+
+
+def _doubted(half: Reading, of_all: Iterable[str]) -> Reading:
+    """Add the doubts about the whole note to what permits something; what forbids is followed in doubt."""
+    unclear = tuple(dict.fromkeys((*half.unclear, *of_all))) if half.effect == "allowed" else ()
+    return msgspec.structs.replace(half, unclear=unclear)
 
 
 class _Draft(NamedTuple):
@@ -58,6 +70,9 @@ class _Draft(NamedTuple):
     unread: tuple[str, ...]
     exception: bool
     both: bool
+    recurring: bool = False
+    assumed: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
 
 class _Clause(NamedTuple):
@@ -159,12 +174,25 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     who, more = _people(units, read.rest, lexicon)
     where = places(read.rest, units)
     if clause.forbids_rest:
-        yield _Draft("forbidden", (), (), where, When(), (), exception=False, both=False)
+        rest = read.when if _at_night(read.when) else When()
+        yield _Draft("forbidden", (), (), where, rest, (), exception=False, both=False)
     exception = clause.exception or clause.forbids_rest
     unread = read.unread
     if exception and not who and not read.when.timed:
         unread = (*unread, f"the exception `{clause.text.strip()}`: it excepts nothing")
-    yield _Draft(said.effect, who, more, where, read.when, unread, exception, said.both)
+    unclear = tuple(doubts.of_clause(read.rest, who, more, lexicon))
+    if not who:
+        unclear += tuple(doubts.unnamed(read.rest, where, lexicon))
+    effect = "allowed" if exception else said.effect
+    assumed = tuple(doubts.strange(read.rest, (*who, *more), where, lexicon, effect))
+    yield _Draft(
+        said.effect, who, more, where, read.when, unread, exception, said.both, read.recurring, assumed, unclear
+    )
+
+
+def _at_night(when: When) -> bool:
+    """`Only staff after 18:00` closes the place then; `only guards from 8 to 17` closes it to others at any time."""
+    return when.dark is True or any(start > end for start, end in when.hours)
 
 
 def _joined(drafts: list[_Draft]) -> list[Reading]:
@@ -180,7 +208,17 @@ def _joined(drafts: list[_Draft]) -> list[Reading]:
             groups[-1] = _merged(last, draft)
     said = [group for group in groups if group.effect is not None]
     kept = [group for group in groups if group.effect is not None or group.who or not said]
-    return list(_inherited([_reading(group) for group in kept]))
+    return list(_inherited([_reading(_weighed(group)) for group in kept]))
+
+
+def _weighed(draft: _Draft) -> _Draft:
+    """Add what is doubtful about all of a half: a habit is told of somebody, with its time; else it is no rule."""
+    named = any(not unit.names or not _ANYBODY.issuperset(name.name for name in unit.names) for unit in draft.who)
+    if draft.effect is None and not (draft.recurring and named):
+        return draft._replace(assumed=(doubts.NOT_SAID, *draft.assumed))
+    if not draft.where and not draft.when.timed and set(_names(draft.who)) <= _ANYBODY:
+        return draft._replace(unclear=(*draft.unclear, doubts.BEYOND))
+    return draft
 
 
 def _exception(groups: list[_Draft], draft: _Draft) -> list[_Draft]:
@@ -224,6 +262,10 @@ def _covers(wide: tuple[Unit, ...], narrow: tuple[Unit, ...]) -> bool:
 
 
 def _merged(last: _Draft, draft: _Draft) -> _Draft:
+    if last.effect is None and draft.effect == "allowed":  # it only tells what the second then permits
+        last = last._replace(assumed=())
+        if draft.when.timed:
+            last = last._replace(unread=(), unclear=())
     return last._replace(
         effect=last.effect if last.effect in ("forbidden", "report") else draft.effect or last.effect,
         who=last.who or draft.who,
@@ -231,6 +273,9 @@ def _merged(last: _Draft, draft: _Draft) -> _Draft:
         where=last.where or draft.where,
         when=_together(last.when, draft.when),
         unread=(*last.unread, *draft.unread),
+        recurring=last.recurring or draft.recurring,
+        assumed=(*last.assumed, *draft.assumed),
+        unclear=(*last.unclear, *draft.unclear),
     )
 
 
@@ -244,14 +289,16 @@ def _together(one: When, other: When) -> When:
 
 def _reading(draft: _Draft) -> Reading:
     lost = draft.exception and not draft.who and not draft.when.timed
+    allowed = draft.effect in (None, "allowed")
     return Reading(
         effect=draft.effect or "allowed",
         who=(UNREADABLE,) if lost else _names(draft.who),
         with_=_names(draft.more),
         where=draft.where,
         when=draft.when,
-        said=draft.effect is not None,
         exception=draft.exception,
+        assumed=draft.assumed if allowed else (),
+        unclear=(*draft.unclear, *(f"not read: `{phrase}`" for phrase in draft.unread)) if allowed else (),
     )
 
 
@@ -276,6 +323,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _PEOPLE = ("class", "group", "role")
+_ANYBODY = frozenset(("person", "anything"))
 _PERSON_SUFFIX = re.compile(
     r"(?:ers?|ors?|ists?|ians?|men|crews?|teams?|staff|compan(?:y|ies)|firms?|people|folks?)$", re.IGNORECASE
 )
@@ -301,6 +349,7 @@ def _people(units: list[Unit], text: str, lexicon: Lexicon) -> tuple[tuple[Unit,
         for at, unit in enumerate(units)
         if any(name.kind in _PEOPLE for name in unit.names)
         and not unit.has("place")
+        and not _owner(units, at, text)
         and (lexicon.animals.intersection(unit.has("class")) or not _modifies(units, at, text))
     ]
     guessed = (_guessed(units) or _doing(units, text)) if not found else None
@@ -320,6 +369,12 @@ def _people(units: list[Unit], text: str, lexicon: Lexicon) -> tuple[tuple[Unit,
             break
         taken += 1
     return tuple(first), tuple(found[taken:])
+
+
+def _owner(units: list[Unit], at: int, text: str) -> bool:
+    """Whether somebody is only named as whose something is: people's lunches; not the neighbour's tractor."""
+    after = units[at + 1] if at + 1 < len(units) else None
+    return after is not None and text[units[at].end : after.start] in _OWNED and not after.names and _noun(after)
 
 
 def _headed(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
@@ -354,10 +409,15 @@ _ONE = re.compile(
 )
 
 
+_NO_DEED = _set("nothing anything something everything morning evening during being building thing king spring")
+
+
 def _doing(units: list[Unit], text: str) -> Unit | None:
     """`Bathing in the lake is fine`, `you may cross the yard`: people are meant without being named."""
     first = next((unit for unit in units if unit.stem not in STOP), None)
-    if _ONE.search(text) or (first is not None and not first.names and first.stem.endswith("ing")):
+    if _ONE.search(text) or (
+        first is not None and not first.names and first.stem.endswith("ing") and first.stem not in _NO_DEED
+    ):
         return Unit("", "person", 0, 0, (Name("class", "person"),))
     return None
 
@@ -398,16 +458,19 @@ _SUBJECT = re.compile(
 )
 _PLACE_ZH = re.compile(
     r"(?:在|进入|进|到|靠近|去|往|出入|登上|爬上)(?P<what>[\u3400-\u9fff]{2,6}?)(?=里"
-    r"|内|处|旁|边|上|下|附近|外|周围|门口|[，。；、 ]|停|等|工作|巡|打|排|$)"
-    r"|(?P<head>(?:(?![不有会在人车准禁许要])[\u3400-\u9fff]){1,5}(?:间"
+    r"|内|处|旁|边|上|下|附近|外|周围|门口|马上|立|就|[，。；、 ]|停|等|工作|巡|打|排|$)"
+    r"|(?P<head>(?:(?![不有会在人车准禁许要可以来去进照用])[\u3400-\u9fff]){1,5}(?:间"
     r"|室|房|厅|场|站|台|库|楼|池|园|厂|棚|亭|塔|院|区|坡|井|廊|岛|洞|坝))"
 )
 _NO_PLACE = _set(
     "it them there here once time times order me us foot bike case breaks all day night work duty business "
-    "alarm food bottles weekdays mornings evenings passing general fact use service guests goods"
+    "alarm food bottles way dawn dusk sunrise sunset breakfast lunch dinner mind turn course random "
+    "weekdays mornings evenings passing general fact use service guests goods"
 )
 
 
+_TENDED_ZH = re.compile(r"看(?!台|守)|管(?!理|道)|扫|守|护")
+"""The end of a verb before a place: 照看蜂箱."""
 _NO_SPOT = (*_PEOPLE, "anywhere")
 
 
@@ -422,6 +485,8 @@ def places(text: str, units: list[Unit]) -> tuple[str, ...]:
         while before >= 0 and _belongs(units, before, text, start):
             start = units[before].start
             before -= 1
+        if tended := _TENDED_ZH.match(text[start:end]):
+            start += tended.end()
         if at + 1 < len(units) and units[at + 1].has("side") and not text[end : units[at + 1].start].strip():
             end = units[at + 1].end
         if at + 1 < len(units) and _follows(units, at, text):
@@ -476,7 +541,7 @@ def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:
 
 
 _FUNCTION_ZH = frozenset(
-    "在到进去往从的了和与或及有是会不没要可能让把被对向于就也都还再又很请将着过里内外上下旁边前后处经常每各这那其入出停放靠近登爬"
+    "可以来照在到进去往从的了和与或及有是会不没要可能让把被对向于就也都还再又很请将着过里内外上下旁边前后处经常每各这那其入出停放靠近登爬"
 )
 _VERBAL = re.compile(r"(?:ing|ed|ly)$")
 _VERBS = _set(

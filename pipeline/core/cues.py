@@ -39,7 +39,7 @@ _NO = _any(
     r"no one (?:has|needs) to", r"rather not", r"please don't", r"no point in",
 )
 _TELLING = _any(
-    r"report(?:ed|ing|s)?", r"call(?:ed|ing)?(?: me| us)?", r"tell(?:ing)?(?: me| us)?",
+    r"report(?:ed|ing|s)?", r"call(?:ed|ing)?(?! at\b)(?: me| us)?", r"tell(?:ing)?(?: me| us)?",
     r"notif(?:y|ied|ying)", r"alert(?:ed|ing)?(?! to)", r"alarm(?:ed|ing|s)?", r"warn(?:ed|ing)?",
     r"bother(?:ed|ing)?", r"worr(?:y|ied|ying)", r"disturb(?:ed|ing)?", r"wake", r"waking", r"ring(?:ing)?",
     r"trigger(?:ed|ing)?", r"raise", r"raising", r"flag(?:ged|ging)?", r"mind", r"care", r"message",
@@ -85,6 +85,8 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
         r"无妨", r"不属于异常", r"可以?忽略", r"不予理会",
     )),
     ("forbidden", (
+        r"\b(?:at no time|under no circumstances?|in no case|on no account|by no means|in no way|not on any account)\b",
+        r"绝不|决不|一律不|谁[也都](?:不|别)|别(?:进|来|去|停|靠|让|放|碰|爬|走|开)",
         (
             r"\b(?:nobody|no one|no-one|none|not anyone|nothing (?=may|must|should|can|is allowed"
             r"|shall))\b(?:[^,.;]{0,60}?\b(?:allowed|permitted|may|can|should|must|welcome|has any business|is"
@@ -143,7 +145,7 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
     )),
     ("report", (
         (
-            r"\b(?:please )?(?:report|call|phone|ring|wake|page|text|message|notify|alert|alarm|warn"
+            r"\b(?:please )?(?:report|call(?! at\b)|phone|ring|wake|page|text|message|notify|alert|alarm|warn"
             r"|inform)\b(?: me| us| the| at| any| every| all| if| when| it| them| somebody| security| everyone"
             r"| anyone| anybody| people| vehicles?)?"
         ),
@@ -165,17 +167,17 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
     )),
     ("allowed", (
         (
-            r"\b(?:may|can|could|might|allowed|permitted|fine|okay|ok|all right|alright|normal(?:ly)?"
+            r"\b(?:may|can|allowed|permitted|fine|okay|ok|all right|alright|normal(?:ly)?"
             r"|usual(?:ly)?|expected|common(?:ly)?|welcome|ignore|disregard|skip|overlook|belongs?|acceptable"
-            r"|authori[sz]ed|entitled|always|often|regular(?:ly)?|as a rule|routine(?:ly)?|in order|legitimate"
-            r"|tolerated|free to|used to|has permission|have permission|part of the job|every day|of course|no"
-            r" wonder|leave (?:it|them|him|her) (?:alone|be|in peace)|dismiss|supposed to|scheduled|planned)\b"
+            r"|authori[sz]ed|entitled|regular(?:ly)?|as a rule|routine(?:ly)?|in order|legitimate"
+            r"|tolerated|free to|(?:is|are|am) used to|has permission|have permission|part of the job|leave (?:it"
+            r"|them|him|her) (?:alone|be|in peace)|dismiss|supposed to|scheduled|planned)\b"
         ),
     )),
     ("allowed", (
-        r"可以", r"允许", r"正常", r"忽略", r"常有", r"经常", r"准许",
-        r"欢迎", r"能够", r"常见", r"常在", r"照常", r"许可", r"同意",
-        r"习惯", r"平常", r"有权", r"例行", r"按时", r"定期", r"固定", r"会在", r"会到", r"会来", r"会有", r"会从",
+        r"可以", r"只能", r"只可", r"只准", r"仅可", r"允许", r"正常", r"忽略", r"准许",
+        r"欢迎", r"能够", r"照常", r"许可", r"同意",
+        r"习惯", r"平常", r"有权", r"例行", r"按时", r"定期", r"固定",
     )),
 )
 # fmt: on

@@ -67,13 +67,14 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         entry = Entry(f"n{self.next}", note.text, note.readings, camera)
         return Notebook(FORMAT, self.next + 1, (*self.notes, entry))
 
-    def removed(self, identifier: str) -> Notebook:
-        """Return the book without a note. Raises NoteError: there is none of this name."""
-        rest = tuple(entry for entry in self.notes if entry.id != identifier)
-        if len(rest) == len(self.notes):
-            known = ", ".join(entry.id for entry in self.notes) or "none"
-            raise NoteError(f"no note `{identifier}`: there are {known}; `pipeline notes list` shows them")
-        return msgspec.structs.replace(self, notes=rest)
+    def removed(self, *identifiers: str) -> Notebook:
+        """Return the book without some notes. Raises NoteError: there is none of one of these names."""
+        known = [entry.id for entry in self.notes]
+        for identifier in identifiers:
+            if identifier not in known:
+                there = ", ".join(known) or "none"
+                raise NoteError(f"no note `{identifier}`: there are {there}; `pipeline notes list` shows them")
+        return msgspec.structs.replace(self, notes=tuple(one for one in self.notes if one.id not in identifiers))
 
     def of(self, camera: str) -> tuple[Entry, ...]:
         """Return the notes that hold for a camera."""

@@ -15,7 +15,7 @@ import msgspec
 from pipeline.core import when as times
 from pipeline.core.cues import Effect
 from pipeline.core.errors import NoteError
-from pipeline.core.when import When
+from pipeline.core.when import Span, When
 from pipeline.core.words import chinese
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from pipeline.core.facts import Facts
 
-Polarity: TypeAlias = Literal["allow", "forbid", "except", "dual"]
+Polarity: TypeAlias = Literal["allow", "forbid", "except", "dual", "none"]
 UNREADABLE = "?"
 """Whom a half is about that could not be read: it is kept, so that its author sees it, and never speaks."""
-Outcome: TypeAlias = Literal["allowed", "forbidden", "over", "outside", "silent"]
+Outcome: TypeAlias = Literal["allowed", "forbidden", "over", "outside", "unclear", "silent"]
 
 MOST_CHARACTERS = 500
 MOST_WORDS = 80
@@ -41,8 +41,10 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
         with_: What else it names: what they drive or lead or carry.
         where: The places, as written; empty: everywhere.
         when: The times.
-        said: Whether it says so; else it tells what is usual, which is taken for in order.
         exception: It is the exception to the half before.
+        assumed: What was not understood or not said, and was taken for in order all the same; its author may confirm.
+        unclear: Why it must not be relied on, whoever confirms it. While there is any of either, the half silences
+            nothing.
     """
 
     effect: Effect
@@ -50,8 +52,14 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
     with_: tuple[str, ...] = msgspec.field(name="with", default=())
     where: tuple[str, ...] = ()
     when: When = When()
-    said: bool = True
     exception: bool = False
+    assumed: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        """Whether it may silence an alarm, if it permits something."""
+        return not (self.assumed or self.unclear)
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -69,7 +77,7 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def polarity(self) -> Polarity:
-        """What the note amounts to: allow, forbid, forbidden with an exception, or two opposite halves."""
+        """What the note amounts to: allow, forbid, forbidden with an exception, opposite halves, or nothing clear."""
         return polarity(self.readings)
 
 
@@ -82,7 +90,13 @@ class Contradiction(NamedTuple):
 
 
 def polarity(readings: Sequence[Reading]) -> Polarity:
-    """Sum up the halves of a note."""
+    """Sum up the halves of a note; what permits nothing for sure does not count."""
+    sure = [reading for reading in readings if reading.sure]
+    return said(sure) if sure else "none"
+
+
+def said(readings: Sequence[Reading]) -> Polarity:
+    """Sum up the halves of a note as they were read, sure or not."""
     good = [reading for reading in readings if reading.effect == "allowed"]
     if good and len(good) < len(readings):
         return "except" if any(reading.exception for reading in readings) else "dual"
@@ -108,24 +122,34 @@ def check(text: str) -> str:
 
 
 def confirmed(note: Note, wanted: Polarity) -> Note:
-    """Return a note with the polarity that its author confirmed, where it was read differently."""
-    if note.polarity == wanted or (note.polarity in ("except", "dual") and wanted in ("except", "dual")):
+    """Return a note with the polarity that its author confirmed, where it was read differently.
+
+    What was assumed is so from then on; what is unclear stays so. `none` confirms nothing: the note stays as it was.
+    """
+    if wanted == "none":
         return note
-    good = [reading for reading in note.readings if reading.effect == "allowed"]
-    bad = [reading for reading in note.readings if reading.effect != "allowed"]
+    found = said(note.readings)
+    same = found == wanted or (found in ("except", "dual") and wanted in ("except", "dual"))
+    readings = note.readings if same else _turned(note.readings, wanted)
+    meant = tuple(msgspec.structs.replace(reading, assumed=()) for reading in readings)
+    return msgspec.structs.replace(note, readings=meant)
+
+
+def _turned(readings: Sequence[Reading], wanted: Polarity) -> list[Reading]:
+    """Read halves as saying what they were not found to say."""
+    good = [reading for reading in readings if reading.effect == "allowed"]
+    bad = [reading for reading in readings if reading.effect != "allowed"]
     if wanted == "allow":
-        chosen = good or [msgspec.structs.replace(reading, effect="allowed") for reading in bad]
-    elif wanted == "forbid":
-        chosen = bad or [msgspec.structs.replace(reading, effect="forbidden") for reading in good]
-    else:
-        timed = max(note.readings, key=lambda reading: reading.when.timed)
-        if not timed.when.timed:  # what it excepts was not read, so it excepts nothing
-            timed = msgspec.structs.replace(timed, who=(UNREADABLE,))
-        chosen = [
-            Reading("forbidden", where=timed.where, who=timed.who if bad else ()),
-            msgspec.structs.replace(timed, effect="allowed", exception=wanted == "except"),
-        ]
-    return msgspec.structs.replace(note, readings=tuple(chosen))
+        return good or [msgspec.structs.replace(reading, effect="allowed") for reading in bad]
+    if wanted == "forbid":
+        return bad or [msgspec.structs.replace(reading, effect="forbidden", unclear=()) for reading in good]
+    timed = max(readings, key=lambda reading: reading.when.timed)
+    if not timed.when.timed:  # what it excepts was not read, so it excepts nothing
+        timed = msgspec.structs.replace(timed, who=(UNREADABLE,))
+    return [
+        Reading("forbidden", where=timed.where, who=timed.who if bad else ()),
+        msgspec.structs.replace(timed, effect="allowed", exception=wanted == "except"),
+    ]
 
 
 def effect(readings: Iterable[Reading], facts: Facts) -> Outcome:
@@ -137,10 +161,10 @@ def effect(readings: Iterable[Reading], facts: Facts) -> Outcome:
 
     Returns:
         `allowed`; `forbidden`, also where it is to be told of; `over`: allowed, but not so long or so many; `outside`:
-        allowed, but not now; `silent`: it says nothing of this.
+        allowed, but not now; `unclear`: it may allow this, but not for sure; `silent`: it says nothing of this.
     """
     found = {_half(reading, facts) for reading in readings}
-    order: tuple[Outcome, ...] = ("allowed", "forbidden", "over", "outside")
+    order: tuple[Outcome, ...] = ("allowed", "forbidden", "over", "outside", "unclear")
     return next((outcome for outcome in order if outcome in found), "silent")
 
 
@@ -148,6 +172,8 @@ def _half(reading: Reading, facts: Facts) -> Outcome:
     state = times.state(reading.when, facts, lenient=reading.effect != "allowed")
     if reading.effect == "allowed":
         by_state: dict[times.State, Outcome] = {"open": "allowed", "closed": "outside", "over": "over"}
+        if not reading.sure:
+            by_state["open"] = "unclear"
         return by_state.get(state, "silent")
     limited = reading.when.most_s or reading.when.most
     if state == "unknown":
@@ -188,6 +214,10 @@ def _meet(one: When, other: When) -> bool:
     return any(_in(one, moment) and _in(other, moment) for moment in moments)
 
 
+_LIGHT: dict[bool | None, tuple[Span, ...]] = {True: ((17 * 60, 8 * 60),), False: ((6 * 60, 21 * 60 - 1),)}
+"""When it may be dark, and when nobody calls it night."""
+
+
 def _in(when: When, moment: int) -> bool:
-    spans = when.hours or ((0, times.DAY),)
+    spans = when.hours or _LIGHT.get(when.dark, ((0, times.DAY),))
     return any(a <= moment <= b if a <= b else moment >= a or moment <= b for a, b in spans)

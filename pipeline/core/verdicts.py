@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.core.speaking import Match, Scores, Similarity
     from pipeline.core.words import Lexicon
 
-Because: TypeAlias = Literal["rules", "note", "note_unsure", "note_unnamed", "note_silent"]
+Because: TypeAlias = Literal["rules", "note", "note_unsure", "note_unnamed", "note_unclear", "note_silent"]
 
 _GENERAL = frozenset(("person", "anything", "vehicle", "animal"))
 _REACH = 0.3  # notes whose confidence is so far below the surest are out of the question
@@ -40,8 +40,8 @@ class Verdict(msgspec.Struct, frozen=True):
         note: The note that decided, counted from 1; 0: none.
         confidence: That this note speaks about the incident, 0..1; where none decided, that none has anything to say.
         because: `rules`: no note speaks of it; `note`; `note_unsure`: one does, but not surely enough to silence;
-            `note_unnamed`: one does, but does not name what the firm rule saw; `note_silent`: one does, but says
-            nothing of this time.
+            `note_unnamed`: one does, but does not name what the firm rule saw; `note_unclear`: one does, but nobody
+            can be sure that it permits this; `note_silent`: one does, but says nothing of this time.
         rule: The rule that fits the facts.
         draft: What the rules alone say.
         considered: The note that came nearest without deciding, counted from 1; 0: none.
@@ -86,7 +86,9 @@ def decide(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> Verdict:
     chosen = _chosen(found)
     if chosen is None:
         if found:
-            return _stands(rule, "note_silent", found[0], found[0].match.confidence)
+            unclear = next((one for one in found if one.outcome == "unclear"), None)
+            near = unclear or found[0]
+            return _stands(rule, "note_unclear" if unclear else "note_silent", near, near.match.confidence)
         return _stands(rule, "rules", None, 1 - max((match.confidence for match in matches), default=0.0))
     refused = _refused(chosen, rule, book)
     if refused:

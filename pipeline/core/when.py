@@ -66,11 +66,13 @@ class Read(NamedTuple):
         when: All of it.
         rest: The text with what was read blanked out, of the same length.
         unread: What looks like a time and is none that can be checked: seasons, dates, weather.
+        recurring: Whether it says that something happens again and again: by the clock, by day, or always.
     """
 
     when: When
     rest: str
     unread: tuple[str, ...]
+    recurring: bool = False
 
 
 def state(when: When, facts: Facts, *, lenient: bool = False) -> State:
@@ -147,6 +149,7 @@ def read(text: str) -> Read:
     """Read every time in a sentence of English or Chinese."""
     scratch = _Scratch(text)
     _unread(scratch)
+    _round_the_clock(scratch)
     _durations(scratch)
     _counts(scratch)
     _every(scratch)
@@ -156,7 +159,8 @@ def read(text: str) -> Read:
     _spans(scratch)
     _parts(scratch)
     _impossible(scratch, _NO_LIMIT)
-    return Read(scratch.when(), scratch.rest, tuple(scratch.unread))
+    when = scratch.when()
+    return Read(when, scratch.rest, tuple(scratch.unread), when.timed or scratch.always)
 
 
 class _Scratch:
@@ -172,6 +176,7 @@ class _Scratch:
         self.values: dict[str, int] = {}
         self.dark: bool | None = None
         self.outside = False
+        self.always = False  # said outright; without a word it is meant as well
 
     def take(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """Yield what fits a pattern, and blank it out."""
@@ -185,7 +190,7 @@ class _Scratch:
 
     def when(self) -> When:
         """All that was read, with contradictions settled: an exact span before a part of the day."""
-        spans = self.spans
+        spans = _halved(self.spans, self.parts) if not self.open_ended else self.spans
         if self.parts and (not spans or self.open_ended):
             spans = _crossed(self.parts, spans) if spans else self.parts
         days = () if len(self.days) == len(WEEKDAYS) else tuple(sorted(self.days))
@@ -196,6 +201,17 @@ class _Scratch:
             dark=None if spans else self.dark,
             **self.values,
         )
+
+
+def _halved(spans: list[Span], parts: list[Span]) -> list[Span]:
+    """`in the evening between 7 and 9`: hours of the half of the day that was named."""
+    if len(spans) != 1 or len(parts) != 1:
+        return spans
+    start, end = spans[0]
+    half = DAY // 2
+    begins, late = parts[0][0] <= start, (start + half, end + half)
+    evening = parts[0][0] >= NOON
+    return [late] if evening and not begins and start < half and end < half and parts[0][0] <= late[0] else spans
 
 
 def _crossed(parts: list[Span], spans: list[Span]) -> list[Span]:
@@ -232,6 +248,7 @@ def number(text: str) -> int:
     return _DIGITS.get(text, 0)
 
 
+_D = r"(?:mon|tues?|wednes|wed|thurs?|thur|thu|fri|satur|sat|sun)(?:day)?"
 _SEASONS = re.compile(
     r"\b(?:in|during|until|till|from|since|after|before|by|of|this|next|last)\s+(?:the\s+)?"
     r"(?:spring|summer|autumn|winter|holidays?|school holidays?|vacations?|semester|term|season|january"
@@ -240,6 +257,17 @@ _SEASONS = re.compile(
     r"|\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
     r"|september|october|"
     r"november|december)\b|\bpublic holidays?\b|\bholidays\b"
+    r"|\b(?:to(?:day|night|morrow)|right now|for now|at the moment|currently|temporarily|for the time being"
+    r"|until further notice|(?:this|next|last|the coming) (?:week|weekend|month|year|morning|afternoon|evening|night"
+    rf"|{_D}))\b"
+    r"|\b(?:on |at )?(?:the |an? )?(?:every )?(?:other|second|third|fourth|first|last|alternate) "
+    rf"(?:days?|weeks?|weekends?|months?|{_D}s?)\b(?: (?:of|in) (?:the|each|every|a) (?:month|year|quarter))?"
+    r"|\b(?:once|twice|three times|several times) (?:a|per|every|each) (?:day|week|month|year)\b|\b(?:bi-?weekly"
+    r"|fortnightly"
+    r"|monthly|weekly|yearly|annually|in odd weeks|in even weeks)\b"
+    r"|今天|今晚|今早|今夜|明[天早晚日]|后天|[本这下]个?(?:周|星期|月)|目前|暂时|最近|这几天|隔天|每隔[一两二三]天"
+    r"|每两[周天]|每个?月"
+    r"|第[一二三四]个?(?:周|星期)|单周|双周|单日|双日"
     r"|\d{1,2}月(?:\d{1,2}[日号])?|春天|夏天|秋天|冬天|春季|夏季|秋季|冬季|节假日|假期|寒假|暑假|国庆|春节"
 )
 _UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|min|hours?|hrs?|h)\b"
@@ -284,6 +312,9 @@ _MOST = re.compile(
     rf"|[ap]m\b)(?=[a-z])"
     rf"|\b(?:at most|no more than|not more than|up to|a maximum of) (?P<most>{_N}) (?!minutes?|hours?|mins?)(?=[a-z])"
     rf"|\b(?P<most_of>{_N}) at (?:the )?most\b"
+    rf"|\b(?:only )?(?P<most_time>{_N})(?=(?: [a-z-]+){{1,2}} (?:at a|at one) time\b)"
+    rf"|\bonly (?P<most_only>one)(?= [a-z]+ (?:may|can|at)\b)"
+    rf"|每次(?:只能?|只准|最多)?(?P<most_each>{_Z})(?:个人|人|名|辆|只)"
     rf"|\b(?P<least>{_N}) or more\b|\bat least (?P<atleast>{_N}) (?=[a-z])"
     rf"|\bgroups? of (?P<group>{_N})(?: or more)?\b"
     rf"|(?:超过|多于)(?P<over_zh>{_Z})(?:个人|人|名|辆|只)|最多(?P<most_zh>{_Z})(?:个人|人|名|辆|只)"
@@ -320,7 +351,6 @@ _DAY_NAMES = {
     "mon": 0, "monday": 0, "tue": 1, "tues": 1, "tuesday": 1, "wed": 2, "wednesday": 2, "thu": 3, "thur": 3, "thurs": 3,
     "thursday": 3, "fri": 4, "friday": 4, "sat": 5, "saturday": 5, "sun": 6, "sunday": 6,
 }  # fmt: skip
-_D = r"(?:mon|tues?|wednes|wed|thurs?|thur|thu|fri|satur|sat|sun)(?:day)?"
 _DAY_ZH = {**{name: at for at, name in enumerate("一二三四五六日")}, "天": 6, **{str(at + 1): at for at in range(6)}}
 _WEEK = r"(?:星期|礼拜|周)"
 _DAYS_RANGE = re.compile(rf"\b(?P<a>{_D})s?\.?\s*(?:to|through|thru|until|till|-|–|—)\s*(?P<b>{_D})s?\b\.?")
@@ -351,6 +381,7 @@ def _weekdays(scratch: _Scratch) -> None:
             first, last = _day(found["a"]), _day(found["b"])
             add(found, {(first + step) % 7 for step in range((last - first) % 7 + 1)})
     for found in scratch.take(_DAYS_KIND):
+        scratch.always |= bool(found["all"] or found["all_zh"])
         kind = next(name for name, text in found.groupdict().items() if text).partition("_")[0]
         add(found, {"work": set(range(5)), "end": {5, 6}, "all": set(range(7))}[kind])
     for found in scratch.take(_DAYS_ONE):
@@ -396,22 +427,29 @@ _MILITARY = re.compile(
 )
 _MILITARY_END = re.compile(r"(?<=\d\d:\d\d)(\s*(?:-|–|—|to|until|till|and)\s*)([01]\d|2[0-4])([0-5]\d)\b")
 _BARE_RANGE = re.compile(
-    r"\b(?P<lead>from|between)\s+(?P<a>\d{1,2})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?P<b>\d{1,2})\b"
+    rf"\b(?P<lead>from|between)\s+(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?P<b>\d{{1,2}}"
+    rf"|{_HOURS})\b"
     r"(?!\s*(?:minutes?|mins?|hours?|people|persons|metres|m\b|:|\.\d|o'"
     r"|[ap]\.?m))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
 _BARE_SPAN = re.compile(
-    r"(?<=[\s,(])(?P<a>\d{1,2})(?P<join>\s?[-\u2013]\s?)(?P<b>\d{1,2})(?=\s*(?:$|[.,;)]|on\b|every\b))"
+    rf"(?:^|(?<=[\s,(]))(?P<lead>)(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s?[-\u2013]\s?| to | until "
+    rf"| till )(?P<b>\d{{1,2}}|{_HOURS})"
+    r"(?=\s*(?:$|[.,;)]|on\b|every\b|in the (?:morning|afternoon|evening)|at night))"
+    r"(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
+)
+_HALF_RANGE = re.compile(
+    rf"(?<![:.\d])\b(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?=(?P<b>\d\d):\d\d)"
 )
 _BARE_AFTER = re.compile(
-    r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|-|–) (?P<a>\d{1,2}|"
+    r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|at|around|about|-|–) (?P<a>\d{1,2}|"
     + _HOURS
-    + r")\b(?=\s*(?:$|[.,;!)]|on\b|every\b|in the (?:morning|afternoon|evening)"
+    + r")\b(?=\s*(?:$|[.,;!)]|on\b|every\b|at the\b|in the (?:morning|afternoon|evening)"
     r"|at night))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
 _NOON = re.compile(
     r"\b(?P<lead>until|till|before|after|by|since|from|to|and|between|-|–)\s*(?P<what>noon|midday|midnight"
-    r"|lunch ?time|dusk|dawn)\b"
+    r"|lunch ?time)\b"
 )
 _NOON_FIRST = re.compile(r"\b(?P<what>noon|midnight)(?=\s*(?:-|–|to|until|till|and)\s)")
 _PERIOD = r"(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|夜间|晚|早)?"
@@ -436,29 +474,33 @@ def _clocks(scratch: _Scratch) -> None:
     scratch.rest = scratch.rest.replace("\uff1a", ":")
     scratch.put(_AMPM_RANGE, lambda found: _twelve(number(found[1]), int(found[2] or 0), found[3]))
     scratch.put(_AMPM, lambda found: _twelve(number(found["h"]), int(found["m"] or 0), found["half"]))
+    scratch.put(_BARE_RANGE, _bare_range)
     for pattern in (_PAST, _OCLOCK, _WORD_PART):
         scratch.put(pattern, _worded)
     scratch.put(_MILITARY, lambda found: f"{found[1]}:{found[2]}")
     scratch.put(_MILITARY_END, lambda found: f"{found[1]}{found[2]}:{found[3]}")
     scratch.put(_HOUR_H, lambda found: f"{int(found['h']):02d}:{found['m'] or '00'}")
-    scratch.put(_BARE_RANGE, _bare_range)
-    scratch.put(_BARE_SPAN, _bare_span)
+    scratch.put(_BARE_SPAN, _bare_range)
     scratch.put(_BARE_AFTER, _bare)
-    noon = {"noon": "12:00", "midday": "12:00", "midnight": "24:00", "dusk": "20:00", "dawn": "06:00"}
+    noon = {"noon": "12:00", "midday": "12:00", "midnight": "24:00"}
     scratch.put(_NOON, lambda found: f"{found['lead']} {noon.get(found['what'], '12:00')}")
+    scratch.put(_HALF_RANGE, _half_range)
     scratch.put(_NOON_FIRST, lambda found: "00:00" if found["what"] == "midnight" else "12:00")
-    late = False
+    late, begin = False, 0
 
     def worded(found: re.Match[str]) -> str:
-        nonlocal late
+        nonlocal late, begin
         hour, part = number(found["h"]), found["part"] or ""
         if part:
             late = part in _LATE
         rest = _minutes_zh(found) if "half" in found.re.groupindex else int(found["m"])
         ends = scratch.rest[: found.start()].rstrip().endswith(("到", "至", "-", "–", "~", "—"))
-        shift = part in _LATE or (part == "中午" and hour < 3) or (not part and late and ends)  # noqa: PLR2004  # 中午一点
+        shift = part in _LATE or (part == "中午" and hour < 3)  # noqa: PLR2004  # 中午一点
+        if not part and ends:  # 十二点到一点, 晚上八点到十点; not 晚上十点到六点
+            shift = hour <= begin < hour + 12 and (late or begin <= 12)  # noqa: PLR2004  # of a clock
         if shift and hour < 12:  # noqa: PLR2004  # of a clock
             hour += 12
+        begin = hour
         return f"{hour:02d}:{rest:02d}"
 
     scratch.put(_CLOCK_ZH, worded)
@@ -488,20 +530,30 @@ def _worded(found: re.Match[str]) -> str:
 
 
 def _bare_range(found: re.Match[str]) -> str:
-    first, last = int(found["a"]), int(found["b"])
+    """`8-18`, `from ten to five`: hours without a word for the half of the day; 9 to 5 is a working day."""
+    first, last = number(found["a"]), number(found["b"])
     late = (found["part"] or "").lstrip() in [part.lstrip() for part in _LATE]
-    if late:
-        last += 12 if last < 12 else 0  # noqa: PLR2004  # of a clock
-        first += 12 if first < 12 and first + 12 <= last else 0  # noqa: PLR2004
-    if first > 24 or last > 24:  # noqa: PLR2004  # no hours
+    noon = 12
+    over_night = last < first < noon and (found["part"] or "").strip() in ("at night", "in the morning")
+    if over_night:  # from 10 to 6 at night
+        first += noon
+    elif late:
+        last += noon if last < noon else 0
+        first += noon if first < noon and first + noon <= last else 0
+    elif last < first <= noon and not found["part"]:
+        last += noon
+    if first > 2 * noon or last > 2 * noon or first == last:
         return found[0]
     return f"{found['lead']} {first:02d}:00{found['join']}{last:02d}:00"
 
 
-def _bare_span(found: re.Match[str]) -> str:
-    """`8-18`, where nothing but hours can be meant."""
-    first, last = int(found["a"]), int(found["b"])
-    return f"{first:02d}:00{found['join']}{last:02d}:00" if first < last <= 24 else found[0]  # noqa: PLR2004  # hours
+def _half_range(found: re.Match[str]) -> str:
+    """`from 3 to 05:00`: the first hour is in the half of the day that comes just before the second."""
+    first, last = number(found["a"]), int(found["b"])
+    noon = 12
+    if first < noon and first + noon < last:
+        first += noon
+    return f"{first:02d}:00{found['join']}" if first <= 2 * noon else found[0]
 
 
 def _bare(found: re.Match[str]) -> str:
@@ -518,7 +570,8 @@ _OUTSIDE = re.compile(
     r"\b(?:outside(?: of)?|beyond)\s+(?:the (?:hours|time)s? (?:of|from|between)?\s*)?$|(?:除了?|非)\s*$"
 )
 _BETWEEN = re.compile(
-    rf"{_T}\s*(?:-|–|—|~|to|until|till|and|through|到|至)\s*(?:the )?(?:next|次日|第二天|凌晨|following)?\s*(?:day"
+    rf"{_T}\s*(?:-|–|—|~|to|until|till|and|through|到|至|and (?:leaves?|finish(?:es)?|stops?|ends?"
+    rf"|go(?:es)?(?: home)?) (?:again )?at)\s*(?:the )?(?:next|次日|第二天|凌晨|following)?\s*(?:day"
     rf"|morning)?\s*(?:at )?{_T}"
 )
 _BEFORE = re.compile(
@@ -558,6 +611,10 @@ def _both(single: list[Span]) -> bool:
     return len(single) == 2 and single[0][0] == DAWN and single[1][1] == DAWN - 1 and single[1][0] < single[0][1]  # noqa: PLR2004
 
 
+_NIGHTS = (
+    r"\b(?:at|by|every|each|in the|during the|all|the)? ?nights?\b"
+    r"(?! (?:watch|watchm[ae]n|guards?|porters?|shifts?|nurses?|crew|staff|bus|buses))"
+)
 # fmt: off
 _PARTS_OF_DAY: tuple[tuple[Span, str], ...] = (
     ((4 * 60, 9 * 60),       r"\bearly (?:in the )?mornings?\b|清晨|清早|一早"),
@@ -567,24 +624,27 @@ _PARTS_OF_DAY: tuple[tuple[Span, str], ...] = (
     ((12 * 60, 18 * 60 - 1), r"\bafternoons?\b|下午|午后"),
     ((17 * 60, 23 * 60 - 1), r"\bevenings?\b|傍晚"),
     ((21 * 60, 6 * 60 - 1),  r"\bovernight\b|\bnight[- ]?times?\b"),
-    ((21 * 60, 6 * 60 - 1),  r"\b(?:at|by|every|each|in the|during the|all|the)? ?nights?\b"),
+    ((21 * 60, 6 * 60 - 1),  _NIGHTS),
     ((21 * 60, 6 * 60 - 1),  r"夜间|夜里|夜晚|深夜|晚上|晚间|半夜"),
     ((0, 5 * 60),            r"凌晨"),
 )
 # fmt: on
 _PARTS = tuple((re.compile(pattern), span) for span, pattern in _PARTS_OF_DAY)
 _ALWAYS = re.compile(
-    r"\bday and night\b|\bnight and day\b|\bby day and (?:by )?night\b|\baround the clock\b"
+    r"\b(?:all )?day and (?:all )?night\b|\bnight and day\b|\bby day and (?:by )?night\b|\baround the clock\b"
     r"|\bround the clock\b|\b24 ?/ ?7\b|\b24 hours(?: a day)?\b"
     r"|\bat (?:any|all) (?:time|hour)s?(?: of (?:the )?day)?(?: or night)?\b|\bat all times\b|\balways\b"
     r"|\bany ?time\b|\bwhenever\b|任何时候|随时|全天|24小时|昼夜|日夜|白天黑夜|无论何时|任何时间|始终|一直"
 )
 _LIGHT = re.compile(
-    r"\bsunrise to sunset\b|\bsunrise (?:and|until|till) sunset\b|\b(?:by day(?:light)?|daylight(?: hours)?"
+    r"\b(?:from |between )?(?:sunrise|dawn) (?:to|and|until|till) (?:sunset|dusk)\b|\b(?:until|till|before"
+    r"|by) (?:dusk|dark|sunset|nightfall)\b"
+    r"|\b(?:after|from|since) (?:dawn|sunrise)\b|\b(?:by day(?:light)?|daylight(?: hours)?"
     r"|day ?time|during the day|in daylight|while it is light)\b|日出到日落|白天|白昼|天亮"
 )
 _DARK = re.compile(
-    r"\b(?:between |from )?sunset (?:to|and|until|till) sunrise\b|\bafter (?:dark|sunset|nightfall|dusk)\b"
+    r"\b(?:between |from )?(?:sunset|dusk) (?:to|and|until|till) (?:sunrise|dawn)\b|\b(?:until|till|before) (?:dawn"
+    r"|sunrise)\b|\bafter (?:dark|sunset|nightfall|dusk)\b"
     r"|\bin the dark\b|\bonce it is dark\b"
     r"|\bwhen it(?:'s| is) dark\b|\bdarkness\b|\bfrom dusk\b|天黑以?后|日落以?后|天黑之后|入夜"
 )
@@ -592,12 +652,29 @@ _AFTER_HOURS = re.compile(
     r"\b(?:outside|after)(?: of)? (?:the |our |normal )?(?:working|opening|business|office|school|visiting"
     r"|closing)? ?(?:hours|time)\b|\bafter closing\b|下班以?后|放学以?后|关门以?后|非工作时间|非营业时间"
 )
-_BREAKS = re.compile(r"\b(?:during|in|at) (?:the )?(?:breaks?|recess)\b|课间|休息时间")
+_BREAKS = re.compile(
+    r"\b(?:during|in|at) (?:the )?(?:breaks?|recess)\b|\bat (?:dawn|dusk|sunrise|sunset)\b|课间|休息时间"
+)
+
+
+_ROUND_THE_CLOCK = re.compile(
+    r"(?<!up to )(?<!at most )(?<!than )(?<!for )\b24 hours a day\b|(?<!超过)(?<!最多)(?<!至多)(?:24"
+    r"|二十四)小时(?!以内|之内|以上|内|后)"
+)
+
+
+def _round_the_clock(scratch: _Scratch) -> None:
+    """Take it before it looks like a stay of a day."""
+    for _ in scratch.take(_ROUND_THE_CLOCK):
+        scratch.always = True
 
 
 def _parts(scratch: _Scratch) -> None:
     for _ in scratch.take(_ALWAYS):
-        pass
+        scratch.always = True
+    for found in scratch.take(_BREAKS):
+        if not scratch.spans:  # with its hours beside it, the word adds nothing
+            scratch.unread.append(found[0].strip())
     for _ in scratch.take(_LIGHT):
         scratch.dark = False
     for _ in scratch.take(_DARK):

@@ -121,6 +121,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anywhere: Words
     vehicles: Words
     suspicious: Words
+    deeds: Words
 
 
 class Name(NamedTuple):
@@ -154,6 +155,7 @@ class Lexicon:
         for name, kind, words in _rows(table):
             for word in words:
                 self._names.setdefault(_key(word), []).append(Name(kind, name))
+        self._deeds = _either(table.deeds.words)
         self._near = [frozenset(row) for row in table.near.values()]
 
     def scan(self, text: str) -> list[Unit]:
@@ -167,6 +169,10 @@ class Lexicon:
         if kind == "group":
             return frozenset(self.table.groups[name].classes)
         return frozenset(self.table.roles[name].classes) if kind == "role" else frozenset()
+
+    def undone(self, text: str) -> str:
+        """Return a text without the words for what people ordinarily do."""
+        return self._deeds.sub(" ", text)
 
     def near(self, one: str, other: str) -> bool:
         """Whether two kinds of place are not always told apart."""
@@ -202,6 +208,12 @@ def load(path: Path) -> Lexicon:
             if wanted not in table.places:
                 raise ConfigError(f"{path}: near.{letter}: `{wanted}` is not among `[places]`: add it there")
     return Lexicon(table)
+
+
+def _either(words: Iterable[str]) -> re.Pattern[str]:
+    """Any of these words or phrases, the longest first; those of Latin letters as whole words."""
+    longest = sorted(words, key=len, reverse=True)
+    return re.compile("|".join(word if chinese(word) else rf"\b{word}\b" for word in longest), re.IGNORECASE)
 
 
 def stem(word: str) -> str:

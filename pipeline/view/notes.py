@@ -12,6 +12,7 @@ from pipeline.core import notebook, speaking
 from pipeline.core.notes import UNREADABLE
 from pipeline.core.verdicts import Judge, raised, silenced
 from pipeline.core.when import WEEKDAYS, When, clock
+from pipeline.view import weighed
 from pipeline.view.timeline import console, counted, printable
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from pipeline.core.notes import Note, Reading
     from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import Settings
-    from pipeline.core.speaking import Similarity
+    from pipeline.core.speaking import Scores
     from pipeline.core.verdicts import Verdict
     from pipeline.core.words import Lexicon
+    from pipeline.view.verdicts import Means
 
 _SAYS = {"allowed": "in order", "forbidden": "not in order", "report": "to be told of"}
 
@@ -60,13 +62,13 @@ def findings(note: Note, book: Notebook, camera: str, settings: Settings | None,
 def zone_names(settings: Settings, camera: str) -> list[str]:
     """What people call the zones and places of a site, or of one camera."""
     cameras = {name: row for name, row in settings.cameras.items() if camera in ("", name)}
-    names = [zone.name or key for row in cameras.values() for key, zone in row.zones.items()]
+    names = [name for row in cameras.values() for key, zone in row.zones.items() for name in (zone.name or key, key)]
     return [*names, *(row.place or name for name, row in cameras.items())]
 
 
 def print_reading(note: Note, found: Findings) -> None:
     """Print what was read of a note, for its author to confirm, on standard error."""
-    sys.stderr.write("\n".join([printable(note.text), *_described(note), *_warnings(found)]) + "\n")
+    sys.stderr.write("\n".join([printable(note.text), *_described(note), *_warnings(note, found)]) + "\n")
 
 
 def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
@@ -92,23 +94,35 @@ def print_list(book: Notebook, *, as_json: bool) -> None:
     console().print(table)
 
 
-def print_removed(identifier: str, *, as_json: bool) -> None:
-    """Print that a note is gone."""
+def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
+    """Print that notes are gone."""
     if as_json:
-        _json({"removed": identifier})
+        _json({"removed": identifiers})
     else:
-        sys.stdout.write(f"{identifier}: removed\n")
+        sys.stdout.write("".join(f"{identifier}: removed\n" for identifier in identifiers))
 
 
-def checked(
-    past: Sequence[tuple[str, Facts]], book: Notebook, rules: Rulebook, lexicon: Lexicon, similarity: Similarity | None
-) -> list[Done]:
-    """Judge past incidents with the notes of their cameras; `verdict.note` counts within `book.of(camera)`."""
+def checked(past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, *, quiet: bool = True) -> list[Done]:
+    """Judge past incidents with the notes of their cameras; `verdict.note` counts within `book.of(camera)`.
+
+    Raises:
+        ConfigError: Nobody has measured what the model's answers are worth.
+    """
     cameras = sorted({facts.camera for _, facts in past})
-    judges = {
-        camera: Judge(rules, lexicon, [entry.note for entry in book.of(camera)], similarity) for camera in cameras
-    }
-    return [Done(name, facts, judges[facts.camera].verdict(facts)) for name, facts in past]
+    notes = {camera: [entry.note for entry in book.of(camera)] for camera in cameras}
+
+    def judged(scores: Scores | None) -> list[Done]:
+        judges = {
+            camera: Judge(means.book, means.lexicon, notes[camera], means.similarity, scores) for camera in cameras
+        }
+        return [Done(name, facts, judges[facts.camera].verdict(facts)) for name, facts in past]
+
+    if means.model is None:
+        return judged(None)
+    asked = [
+        (one.facts, [notes[one.facts.camera][at].text for at in one.verdict.unheard]) for one in judged(weighed.unknown)
+    ]
+    return judged(weighed.scores(means.model, [one for one in asked if one[1]], quiet=quiet))
 
 
 def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_json: bool) -> None:
@@ -186,12 +200,14 @@ def described(reading: Reading) -> str:
     """A reading in one line, as its author is asked to confirm it."""
     who = "somebody who was not read" if reading.who == (UNREADABLE,) else ", ".join(reading.who) or "anyone"
     where = " / ".join(reading.where) or "everywhere"
-    parts = [f"{who} at {where}", *_times(reading.when)]
-    says = _SAYS[reading.effect] + ("" if reading.said else " (not said, but taken for so)")
+    parts = [f"{who} at {where}", *_times(reading.when, limits=reading.effect == "allowed")]
+    doubts = "; ".join((*reading.unclear, *reading.assumed))
+    says = _SAYS[reading.effect] + (f", but it silences nothing: {printable(doubts)}" if doubts else "")
     return f"{'except ' if reading.exception else ''}{'; '.join(parts)}: {says}"
 
 
-def _times(when: When) -> list[str]:
+def _times(when: When, *, limits: bool) -> list[str]:
+    """Times and numbers; as limits of what is allowed, or as that which makes it worth telling."""
     days = ", ".join(WEEKDAYS[day].capitalize() for day in when.weekdays)
     hours = ", ".join(f"{clock(start)}-{clock(end)}" for start, end in when.hours)
     found = [part for part in (days, hours) if part]
@@ -202,17 +218,23 @@ def _times(when: When) -> list[str]:
     if when.dark is not None:
         found.append("after dark" if when.dark else "by daylight")
     if when.most_s:
-        found.append(f"up to {when.most_s // 60} min" if when.most_s >= 60 else f"up to {when.most_s} s")  # noqa: PLR2004
+        stay = f"{when.most_s // 60} min" if when.most_s >= 60 else f"{when.most_s} s"  # noqa: PLR2004
+        found.append(f"up to {stay}" if limits else f"longer than {stay}")
     if when.most:
-        found.append(f"at most {when.most} at once")
+        found.append(f"at most {when.most} at once" if limits else f"more than {when.most} at once")
     if when.least:
         found.append(f"{when.least} or more at once")
     return found or ["at any time"]
 
 
-def _warnings(found: Findings) -> list[str]:
+def _warnings(note: Note, found: Findings) -> list[str]:
     lines = [f"  {where} is {' or '.join(zones)}" for where, zones in found.zones.items() if zones]
     lines += [f"  warning: not read: {printable(text)}" for text in found.unread]
+    if note.polarity == "none":
+        remedy = (
+            "write it more plainly" if any(one.unclear for one in note.readings) else "say --polarity allow if it does"
+        )
+        lines.append(f"  warning: it permits nothing for sure, and silences nothing as it stands: {remedy}")
     lines += [
         f"  warning: no zone is called `{printable(where)}`: it is looked for in every incident's zone"
         for where in found.unknown

@@ -17,7 +17,7 @@ from pipeline.core import templates
 from pipeline.core.clauses import compile_note
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
-from pipeline.core.notes import Polarity, confirmed
+from pipeline.core.notes import Polarity, confirmed, said
 from pipeline.core.verdicts import Judge, Verdict
 from pipeline.view import cases, weighed
 from pipeline.view.timeline import console
@@ -55,7 +55,7 @@ class Case(msgspec.Struct, frozen=True):
 
     id: str
     language: str
-    group: Literal["facts_only", "notes", "tricky", "injection", "copy"]
+    group: Literal["facts_only", "notes", "nothing", "tricky", "injection", "copy"]
     notes: tuple[str, ...]
     readings: tuple[Polarity, ...]
     facts: Facts
@@ -133,7 +133,7 @@ def judge(chosen: Sequence[Case], means: Means, *, compile_: bool, quiet: bool =
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
     if means.model is None:
         return _judge(chosen, means, None, compile_=compile_)
-    nobody = _judges(chosen, means, lambda _, notes: [None for _ in notes], compile_=compile_)
+    nobody = _judges(chosen, means, weighed.unknown, compile_=compile_)
     asked = [
         (case.facts, [case.notes[at] for at in nobody[_site(case)].verdict(case.facts).unheard]) for case in chosen
     ]
@@ -254,16 +254,20 @@ def _readings(chosen: Sequence[Case], judged: Sequence[Judged], means: Means) ->
     """How many notes were read as their authors confirmed, and what the others did to the incidents."""
     told = {pair for case in chosen for pair in zip(case.notes, case.readings, strict=True)}
     wrong = {}
+    doubted = 0
     for text, wanted in sorted(told):
-        found = compile_note(text, means.lexicon).polarity
-        if found != wanted:
+        note = compile_note(text, means.lexicon)
+        found = note.polarity if wanted == "none" else said(note.readings)
+        if found != wanted and not (wanted == "none" and found == "forbid"):  # what forbids silences nothing
             wrong[text] = {"confirmed": wanted, "read": found}
+        doubted += wanted != "none" and note.polarity != found
     reference = judge(chosen, means, compile_=False)
     changed = [(one, other) for one, other in zip(judged, reference, strict=True) if one.verdict != other.verdict]
     loud = means.book.loud
     return {
         "notes": len(told),
         "reading_accuracy": _share(len(told) - len(wrong), len(told)),
+        "doubted": doubted,
         "wrong_readings": wrong,
         "wrong_readings_did": {
             "changed": len(changed),

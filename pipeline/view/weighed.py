@@ -34,6 +34,11 @@ class _Heard(msgspec.Struct, frozen=True):
     scores: list[float | None]
 
 
+def unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
+    """Score no note: with it, a judge says which ones it would ask a model about."""
+    return [None for _ in notes]
+
+
 def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, quiet: bool) -> Scores:
     """Ask a model about incidents and notes; what was not asked stays unknown.
 

@@ -57,7 +57,7 @@ def effect(text, **changes):
     ],
 )
 def test_a_note_is_read_as_allowing_or_forbidding(text, polarity):
-    assert read(text).polarity == polarity
+    assert notes.said(read(text).readings) == polarity
 
 
 def test_a_reading_says_who_where_and_when():
@@ -80,10 +80,6 @@ def test_two_halves_become_two_readings_of_one_place():
 
 def test_whom_to_tell_is_not_whom_a_note_is_about():
     assert read("Call the harbour master if a boat lies at the jetty.").readings[0].who == ("boat",)
-
-
-def test_what_is_usual_is_marked_as_not_said():
-    assert not read("Forklifts work in hall 2 around the clock.").readings[0].said
 
 
 def test_a_word_that_ends_like_people_is_taken_for_people():

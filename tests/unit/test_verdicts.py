@@ -83,7 +83,7 @@ def test_a_firm_rule_is_silenced_only_by_a_note_that_names_what_was_seen():
     hunters = "Hunters with rifles cross the north field on Saturday mornings."
     seen = {"rules_hit": ("weapon",), "weekday": "Saturday", "local_time": "07:40"}
     assert judge(hunters).verdict(facts("north field", tags=("rifles",), **seen)).action == "log"
-    verdict = judge("People cross the north field on Saturday mornings.").verdict(facts("north field", **seen))
+    verdict = judge("People may cross the north field on Saturday mornings.").verdict(facts("north field", **seen))
     assert (verdict.because, verdict.action) == ("note_unnamed", "alarm")
 
 

@@ -1,0 +1,258 @@
+"""Why a sentence that seems to permit something may not silence an alarm: nobody can be sure that it permits it.
+
+A question, a rumour, what ended, what happens once, a condition that no code checks, a crime: each is a row of words,
+in English and Chinese. Whatever fits one is kept as a reason and shown to the note's author, and the note silences
+nothing until it is written more plainly. A doubt too many costs an alarm that somebody looks at, one too few costs an
+alarm that nobody sees.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.core.words import STOP, Lexicon, chinese
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.core.words import Unit
+
+NOT_SAID = "it does not say that this is in order"
+BEYOND = "it permits anybody anywhere at any time"
+
+
+class _Row(NamedTuple):
+    """A reason, and the words that are a sign of it; `{0}` of the reason is what was found."""
+
+    reason: str
+    signs: re.Pattern[str]
+    whole: bool  # said anywhere in a note, it holds for all of it; else for its clause
+
+
+def _row(reason: str, *signs: str, whole: bool = False) -> _Row:
+    return _Row(reason, re.compile("|".join(signs), re.IGNORECASE), whole)
+
+
+_FAMILY = "[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭罗梁宋郑谢韩唐冯于董程曹袁邓许沈曾彭吕]"
+# fmt: off
+_ROWS = (
+    _row("it is a question: `{0}`",
+         r"[?？]", r"(?:^|[.!;] )(?:is|are|may|can|could|should|shall|do|does|did|will|would|has|have|why|who"
+         r"|whose) (?!not\b)\w+ \w+",
+         r"[吗么呢](?=$|[。，？！?])", r"是否", r"能不能|可不可以|是不是|要不要|谁来|为什么|怎么|哪[来里个些](?!都)"
+         r"|什么(?!时候都|都)", whole=True),
+    _row("it is half a sentence: `{0}`",
+         r"\b(?:is|are|to|at|from|the|of|and|or|may|can|in|on|be|by|for|with)\s*(?:\.\.+|…)?$", r"(?:可以|的|在|从|到"
+         r"|和|能)\s*(?:…+)?$", whole=True),
+    _row("it is not sure: `{0}`",
+         r"\b(?:doubts?|doubted|unsure|not sure|unclear|uncertain|wonders?|maybe|perhaps|possibly|probably|presumably"
+         r"|apparently|supposedly|allegedly|seems?|seemed|looks like|look like|might|could|would|wish|wishes|hopes?"
+         r"|hoping|hopefully|surely|sure|ha ha|haha)\b",
+         r"\b(?:i|we|they|he|she|some|people) (?:\w+ )?(?:guess(?:es)?|suppose|heard|hear)\b",
+         r"\b(?:thinks?|thinking|thought|believes?|says?|said|claims?|claimed|wrote|word has it|has said)\b",
+         r"\b(?:rumou?rs?|rumou?red|it is said|is said to|was told|were told|told (?:me|us) (?!to))\b",
+         r"\b(?:not true|untrue|wrong that|a lie|not say|not mean|not that|far from|joke|kidding)\b",
+         r"也许|可能|大概|或许|恐怕|好像|似乎|听说|据说|传闻|有人说|不确定|不知道|不清楚|怀疑|我觉得|我想|希望|要是"
+         r"|本来|应该是|但愿|并不是|并非|不是说|没有?规定|没有?人?同意|没说|不等于|不代表|不意味"
+         r"|说[:：“\"]", whole=True),
+    _row("it is hardly ever so: `{0}`",
+         r"\b(?:rarely|seldom|hardly|barely|scarcely|(?<!a )few)\b", r"很少|几乎(?:没|不)|偶尔|不常"),
+    _row("it speaks of what is over: `{0}`",
+         r"\b(?:no longer|not any ?more|any ?more)\b(?! (?:forbidden|prohibited|matters?|counts?|interest|concern"
+         r"|needs?))",
+         r"(?<!\bis )(?<!\bare )(?<!\bam )(?<!\bget )(?<!\bgets )\bused to\b",
+         r"\b(?:was|were|had|did|didn't|wasn't|weren't|yesterday|ago|formerly|previously|once upon|until recently"
+         r"|stopped"
+         r"|ceased|quit|retired|has been|have been|ended|expired|revoked|withdrawn|cancelled|canceled)\b",
+         r"\b(?:broke|came|went|stole|saw|took|got|ran|drove|stood|sat|found|lost|caught|forgot|fell|threw|hid|began"
+         r"|happened|entered|climbed|walked|tried|appeared|arrived|worked|lived|visited|opened|noticed|spotted)\b",
+         r"不再|以前|之前是|从前|曾经?|昨[天晚日]|前天|上(?:个?星期|周|个?月)|去年|刚才|刚刚|已经|过去|原来|取消|作废"
+         r"|离职|退休|不干了|来过|去过|进来?了|发生"),
+    _row("it speaks of something unlawful: `{0}`",
+         r"\b(?:steal(?:s|ing)?|stolen|robs?|robbed|robbery|theft|break[- ]?ins?|breaks? (?:in|into|open)"
+         r"|breaking (?:in|into)"
+         r"|force(?:s|d)? (?:open|the)|smash\w*|vandali\w+|damag\w+|destroy\w*|attack\w*|threaten\w*|sneak\w*"
+         r"|snoop\w*|prowl\w*"
+         r"|illegal\w*|unlawful\w*|without permission|unauthori[sz]ed|try to (?:get|climb|enter|open)|tries to"
+         r"|thie(?:f|ves)|burglars?|robbers?|looters?|vandals?|poachers?|criminals?|arsonists?|squatters?"
+         r"|smugglers?)\b",
+         r"盗|偷|抢劫|贼|破坏|闯|撬|翻墙|翻进|溜进|溜门|非法|擅自|违法|打架|捣乱"),
+    _row("it holds under a condition that nobody checks: `{0}`",
+         r"\b(?:provided|providing|as long as|so long as|on condition|in case|depending|depends|subject to"
+         r"|if (?:and only )?i"
+         r"|only if|in exceptional|exceptionally|in emergenc\w+|in an emergency|with (?:prior |written |my |our "
+         r"|special )?(?:permission"
+         r"|approval|permit|consent|appointment|agreement|notice)|by (?:appointment|agreement|arrangement|invitation)"
+         r"|(?:after|upon) (?:registration|agreement|approval|notice)|beforehand|in advance|(?:only )?with (?:an? "
+         r"|their |the |valid |visitor |guest |parking )*(?:badges?|permits?|pass|passes"
+         r"|tickets?|key ?cards?|cards?|ids?|invitations?|helmets?)|accompanied|supervised|escorted|signed|registered"
+         r"|invited|approved|announced)\b",
+         r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意|批准|许可|允许)|预约|登记|事先|提前|陪同|紧急|必要时"
+         r"|特殊情况|的话|需要时|有事"),
+    _row("a camera cannot tell who that is: `{0}`",
+         r"\b(?:mr|mrs|ms|dr)\b\.? \w+", rf"[老小阿]{_FAMILY}|{_FAMILY}(?:总|叔|姨|姐|哥|师傅|老师|医生|经理|主任"
+         rf"|先生|女士)", whole=True),
+    _row("it is a state, not a rule: `{0}`",
+         r"\b(?:everything|all|it all|things|situation|nothing)(?: \w+){0,3}? (?:is|are|looks?|seems?|was|stays?)"
+         r" (?:\w+ )?(?:fine|ok|okay|normal|all right|alright|in order|well|good|quiet|calm|under control)\b",
+         r"\ball (?:quiet|clear|good|well)\b", r"(?<!\bare )(?<!\bis )\bnothing (?:happened|going on|unusual|wrong"
+         r"|special|new|to (?:see|report))\b"
+         r"(?! (?:about|if|when))",
+         r"(?:一切|都|全部|情况|全都|设备|运行)(?:\w{0,4})?(?:正常|没事|没问题|很好|良好|平安|平静)|没有?(?:异常"
+         r"|情况)"),
+)
+# fmt: on
+_CONDITION = re.compile(
+    r"\b(?:if|when|whenever|while|whilst|once|as soon as|unless|because|since|so that|until|till|during"
+    r"|before|(?<!look )(?<!looks )(?<!looking )after|without)\b(?P<what>[^,.;:!?]*)"
+    r"|(?P<zh>[^，。；,;]{1,8}?)(?:的时候|时(?=[，,]))",
+    re.IGNORECASE,
+)
+_QUALITY = re.compile(
+    r"\b(?:with|wearing|carrying|holding|who|whose|called|named|in (?:a|an|red|blue|green|yellow|white|black|orange))\b"
+    r"(?P<what>(?: [a-z'-]+){1,5})|(?P<zh>[穿戴拿持][\u3400-\u9fff]{1,8}?)的",
+    re.IGNORECASE,
+)
+_NOISE = frozenset(
+    ("around", "about", "among", "nearby", "there", "here", "only", "also", "please", "any", "just", "alone")
+)
+
+
+def of_line(line: str) -> Iterator[str]:
+    """Yield every reason for which no permission of a note can be relied on, whatever else it says."""
+    return _signs(line, whole=True)
+
+
+def _signs(text: str, *, whole: bool) -> Iterator[str]:
+    plain = " ".join(text.split())
+    for row in _ROWS:
+        found = row.signs.search(plain) if row.whole == whole else None
+        if found is not None:
+            yield row.reason.format(found[0].strip(" .,;!。，") or found[0].strip())
+
+
+def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> Iterator[str]:
+    """Yield every reason for which the permission of one clause cannot be relied on.
+
+    Args:
+        rest: The clause without its times.
+        who: Whom it is about, as read.
+        more: Whom and what else it names.
+        lexicon: What words name.
+    """
+    yield from _signs(rest, whole=False)
+    for found in _CONDITION.finditer(rest):
+        if _unchecked(found["what"] or found["zh"] or "", who, more, lexicon):
+            yield f"it holds under a condition that nobody checks: `{' '.join(found[0].split())}`"
+    if all(not unit.has("role") for unit in who):
+        for found in _QUALITY.finditer(rest):
+            if found["zh"] or not any(unit.names for unit in lexicon.scan(found["what"])):
+                yield f"a camera cannot tell who that is: `{' '.join(found[0].split())}`"
+
+
+_MODAL = re.compile(
+    r"\b(?:may|can|must|should|is|are|has|have|will|comes?|goes|works?|uses?)\b|可以|允许|能|会|有权|不用|每|在|到|去"
+    r"|来|进|停|是",
+    re.IGNORECASE,
+)
+
+
+_IGNORED = re.compile(
+    r"\b(?:ignore|disregard|overlook|never mind|mind|report|bother about|worry about)\b(?P<what>[^,.;:!?]*)|(?:不用管"
+    r"|忽略|不必理会|别管)(?P<zh>[^，。；！]*)",
+    re.IGNORECASE,
+)
+
+
+def unnamed(rest: str, where: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
+    """Yield whom or what a clause is about that names nobody who was read: a name, a trade that no table has, a lamp.
+
+    Args:
+        rest: The clause without its times.
+        where: Its places, as written.
+        lexicon: What words name.
+    """
+    modal = _MODAL.search(rest)
+    told = _IGNORED.search(rest)
+    subject = (told["what"] or told["zh"]) if told else rest[: modal.start()] if modal else ""
+    unknown = [unit.text for unit in lexicon.scan(subject) if not unit.names and unit.stem not in STOP]
+    if unknown and not any(unit in place for unit in unknown for place in where):
+        yield f"whom it means was not read: `{' '.join(subject.split())}`"
+
+
+def strange(
+    rest: str, who: Sequence[Unit], where: Sequence[str], lexicon: Lexicon, effect: str | None
+) -> Iterator[str]:
+    """Yield what was not understood of a permission: of a habit anything, else what stands before its verb.
+
+    A habit is taken for a permission only where every word of it is an ordinary doing of somebody somewhere.
+
+    Args:
+        rest: The clause without its times.
+        who: Whom and what it names.
+        where: Its places, as written.
+        lexicon: What words name.
+        effect: What it says outright.
+    """
+    if effect not in (None, "allowed"):
+        return
+    text = rest
+    if effect == "allowed":
+        verb = _PERMITS.search(rest)
+        text = rest[: verb.start()] if verb else ""
+    doing = lexicon.undone(text) != text or _BEING.search(text)
+    before = [unit for unit in lexicon.scan(text) if not unit.names]
+    heads = {unit.start for unit in who if not {"person", "child"}.intersection(unit.has("class"))}
+    for unit in (*who, *(unit for unit in before if unit.end + 1 in heads)):  # laundry vans are vans
+        text = text[: unit.start] + " " * (unit.end - unit.start) + text[unit.end :]
+    for place in where:
+        text = text.replace(place.lower(), " ").replace(place, " ")
+    left = [*_latin(lexicon.undone(text), lexicon), *_chinese(lexicon.undone(text), lexicon)]
+    if left:
+        yield f"not understood: `{' '.join(left)}`"
+    elif effect is None and not doing:
+        yield NOT_SAID  # somebody somewhere, and not a word of what they do there
+
+
+_BEING = re.compile(r"\b(?:is|are|am)\b|[在有是]", re.IGNORECASE)
+_PERMITS = re.compile(
+    r"\b(?:may|can|must|should|is|are|'s|has|have|ignore|disregard|do not|don't|no|never|not|of no|nothing|need\w*)\b"
+    r"|可以|允许|能|有权|准许|正常|忽略|不|无需|没(?!有?人)(?=有|事|关系|问题)|别|欢迎|属于|是",
+    re.IGNORECASE,
+)
+_ROUGH_ZH = frozenset("堵乱挡占躲闹吵扔倒拆砸爬翻钻骂踩咬")
+_LITTLE_ZH = frozenset(
+    "在到进去往从的了和与或及有是会可以能让把被对向于就也都还再又很请将着过里内外上下旁边前后处每各这那其们地方间口时个所全之为做用常只"
+)
+
+
+def _latin(text: str, lexicon: Lexicon) -> Iterator[str]:
+    for unit in lexicon.scan(text):
+        known = unit.names or unit.stem in STOP | _NOISE or unit.stem.endswith("ly")
+        if unit.text.isascii() and not known:
+            yield unit.text
+
+
+def _chinese(text: str, lexicon: Lexicon) -> Iterator[str]:
+    for run in re.findall(r"[\u3400-\u9fff]+", text):
+        unknown = "".join(unit.text for unit in lexicon.scan(run) if not unit.names and unit.text not in _LITTLE_ZH)
+        if len(unknown) > 1 or unknown in _ROUGH_ZH:  # a single one is what the table lacks of a place's name
+            yield unknown
+
+
+def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:
+    """Whether a side clause says more than who is where, which the incident itself says."""
+    units = lexicon.scan(what)
+    weather = [unit for unit in units if "none" in unit.has("class")]
+    if weather and any(
+        "none" not in unit.has("class") for unit in (*who, *more, *units) if unit.has("class") or unit.has("role")
+    ):
+        return True
+    named = [unit for unit in units if unit.has("class") or unit.has("group") or unit.has("role")]
+    if named:  # somebody else, the boss say, is not in the picture
+        people = {unit.stem for unit in named if unit.has("role") or "person" in unit.has("class")}
+        return not people <= {unit.stem for unit in who}
+    if chinese(what):
+        return True
+    return any(unit.stem not in STOP | _NOISE for unit in units)

@@ -1,0 +1,119 @@
+"""A sentence that permits nothing for sure silences nothing, and says why."""
+
+import pytest
+
+from pipeline.core import notes, words
+from pipeline.core.clauses import compile_note
+from pipeline.resources import config_file
+
+LEXICON = words.load(config_file("words.toml"))
+
+PERMITS_NOTHING = {
+    "a question": ["Are people allowed at the hives?", "May visitors enter the yard", "蜂箱那里可以进人吗？"],
+    "not sure": [
+        "I doubt that people should be at the hives.",
+        "Word has it that beekeepers may be at the hives.",
+        "Maybe cars can park in the yard.",
+        "听说快递员可以进院子。",
+    ],
+    "over": [
+        "Beekeepers no longer come to the hives on Mondays.",
+        "Beekeepers used to look after the hives.",
+        "Somebody broke into the hives last week.",
+        "Bus parking in the yard used to be fine on weekdays.",
+        "快递员不再可以进院子。",
+    ],
+    "unlawful": [
+        "Thieves may come to the hives in the morning.",
+        "Workers steal honey from the hives every night.",
+        "每天晚上有人在仓库偷东西。",
+    ],
+    "condition": [
+        "Beekeepers may come to the hives when it rains.",
+        "When it rains the cows may stand in the barn.",
+        "Anyone may go into the office if the boss agreed.",
+        "Guests are allowed in the hall with a visitor badge.",
+        "下雨的时候牛可以进牛棚。",
+        "经经理同意，工人可以进机房。",
+    ],
+    "a state": ["Everything is fine.", "All quiet at the hives.", "一切正常。"],
+    "cannot tell who": [
+        "A man with a red hat may be at the hives.",
+        "Mr. Okafor may be in the archive on Tuesdays from 2 to 5.",
+        "老王可以进仓库。",
+    ],
+    "whom it means": ["Hans may go to the hives."],
+    "anybody anywhere": ["Ignore people.", "Everybody is welcome."],
+    "summer": ["Beekeepers may be at the hives in summer."],
+    "tomorrow": ["Beekeepers may be at the hives tomorrow."],
+    "夏天": ["夏天工人可以进仓库。"],
+    "first sunday of the month": ["Cleaners may be in the office on the first Sunday of the month."],
+    "every other day": ["Cleaners may be in the office every other day."],
+}
+NOT_UNDERSTOOD = [
+    "Cars are blocking the fire lane every afternoon.",
+    "Trucks dump rubble behind the kiln before dawn.",
+    "Dogs run loose in the rose garden every morning and I am sick of it.",
+    "Burglars often try the hives.",
+    "People climb over the fence every night.",
+    "Trucks at the gate, every night.",
+    "电动车天天堵在消防通道。",
+]
+HABITS = [
+    "Forklifts work in hall 2 around the clock.",
+    "Guards walk past the main gate every full hour, day and night.",
+    "The caretaker does his rounds in the building until 22:00.",
+    "The night watch walks through gallery 2 every full hour.",
+    "School classes gather in the lobby on weekday mornings.",
+    "叉车24小时在分拣车间作业。",
+    "养蜂人每天早上照看蜂箱。",
+]
+PERMISSIONS = [
+    "Beekeepers may be at the hives from 8 to 12.",
+    "Stray cats sleep under the ramp, do not bother about them.",
+    "If you see a fox near the hen house, do not call me.",
+    "People on the climbing wall are nothing unusual between 14:00 and 21:00.",
+    "Deer are used to the meadow and may stay there.",
+    "货车工作日7:00到17:00可以在装卸区停留，最多15分钟。",
+]
+
+
+def read(text):
+    return compile_note(text, LEXICON)
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"), [(reason, text) for reason, texts in PERMITS_NOTHING.items() for text in texts]
+)
+def test_what_permits_nothing_for_sure_says_why_and_stays_so_when_confirmed(reason, text):
+    note = read(text)
+    permitting = [one for one in notes.confirmed(note, "allow").readings if one.effect == "allowed"]
+    assert not any(one.sure for one in permitting)
+    assert all(any(reason in why for why in one.unclear) for one in note.readings if one.effect == "allowed")
+
+
+@pytest.mark.parametrize("text", NOT_UNDERSTOOD)
+def test_a_habit_that_was_not_understood_permits_only_when_confirmed(text):
+    note = read(text)
+    assert not any(one.sure for one in note.readings if one.effect == "allowed")
+    assert note.polarity in ("none", "forbid")
+
+
+@pytest.mark.parametrize("text", [*HABITS, *PERMISSIONS])
+def test_a_habit_in_ordinary_words_and_a_permission_are_relied_on(text):
+    assert read(text).polarity == "allow"
+
+
+def test_confirming_a_habit_makes_it_a_permission():
+    note = read("Plumbers solder in the cellar on Mondays.")
+    assert note.polarity == "none"
+    assert notes.confirmed(note, "allow").polarity == "allow"
+
+
+def test_what_forbids_is_followed_in_doubt():
+    assert read("Nobody may be at the hives in summer.").readings[0].sure
+
+
+def test_during_breaks_says_nothing_beside_the_hours_of_the_breaks():
+    assert read("Pupils fill the yard during breaks, 09:45-10:15, Monday to Friday.").polarity == "allow"
+    assert read("Pupils fill the yard during breaks.").polarity == "none"
