@@ -105,6 +105,13 @@ class Describe(Stage):
             self._rest(message.pts_ns)
             return
         assert isinstance(message, DescriptionWanted)
+        if message.told is not None:
+            judged = self._judging.judged(message.facts)
+            if _same(judged.fields, message.told):
+                yield IncidentDescribed(
+                    incident=message.incident, revision=message.revision, analysis=None, holds_s=judged.holds_s
+                )
+                return
         if self._voice.model is None:
             yield self._answer(message, templates.describe(message.facts, self._voice.reason, self._voice.status))
             return
@@ -176,7 +183,7 @@ class Describe(Stage):
             why = self._why_unheard(facts)
             if why == _BUDGET:
                 self._weighed_for = None  # what there was no time for is weighed when nobody asks
-            if job.told is not None and self._judging.fields(facts, why) != job.told:
+            if job.told is not None and self._judging.judged(facts, why).fields != job.told:
                 yield self._promised(job, why)
         return (yield from self._summariser.write(facts))
 
@@ -200,6 +207,7 @@ class Describe(Stage):
         """The template, until there is a sentence."""
         promise = templates.describe(job.wanted.facts, "a sentence is being written", "pending")
         found = self._answer(job.wanted, promise, why_unheard)
+        assert found.analysis is not None
         assert not isinstance(found.analysis.fields, UnsetType)
         job.told = found.analysis.fields
         return msgspec.structs.replace(found, hops=job.wanted.hops)
@@ -250,10 +258,13 @@ class Describe(Stage):
 
     def _answer(self, wanted: DescriptionWanted, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
         """With the verdict, which never waits for a sentence; and with a word of warning of what the scene says."""
-        judged = msgspec.structs.replace(analysis, fields=self._judging.fields(wanted.facts, why_unheard))
+        verdict = self._judging.judged(wanted.facts, why_unheard)
+        judged = msgspec.structs.replace(analysis, fields=verdict.fields)
         if self._lists.suspects(wanted.facts.scene_text):
             judged = msgspec.structs.replace(judged, flags=("injection_suspected",))
-        return IncidentDescribed(incident=wanted.incident, revision=wanted.revision, analysis=judged)
+        return IncidentDescribed(
+            incident=wanted.incident, revision=wanted.revision, analysis=judged, holds_s=verdict.holds_s
+        )
 
     def _rest(self, now_ns: int) -> None:
         """When nobody has asked for a while: weigh the notes for what may come, then put the model to sleep."""
@@ -273,3 +284,8 @@ class Describe(Stage):
             model.engine.sleep()
             self._asleep = True
             log.info("model_asleep", after_s=round(idle_s), took_ms=round((time.perf_counter() - began) * 1e3, 1))
+
+
+def _same(verdict: Details, told: Details) -> bool:
+    """Whether a verdict says what was told: what to do about it, and on whose word."""
+    return all(verdict.get(name) == told.get(name) for name in ("expected", "severity", "action", "note", "because"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _QUOTED_MOST = 200  # characters of a note that an event repeats
+
+
+class Judged(NamedTuple):
+    """A verdict as an event carries it, and after how many seconds more it may be another; 0: it stays."""
+
+    fields: Details
+    holds_s: int
 
 
 class Judging:
@@ -55,8 +62,8 @@ class Judging:
         """Take up a third step, that may know of notes what words do not tell."""
         self._scores, self._judges = scores, {}
 
-    def fields(self, facts: Facts, why_unheard: str = "") -> Details:
-        """Judge an incident: the verdict's words, what decided, and what the rules alone say.
+    def judged(self, facts: Facts, why_unheard: str = "") -> Judged:
+        """Judge an incident: the verdict's words, what decided, and what the rules alone say; and how long it holds.
 
         Args:
             facts: Of the incident.
@@ -69,7 +76,8 @@ class Judging:
         if verdict.unheard:
             names = ", ".join(entries[at].id for at in verdict.unheard)
             found |= {"not_weighed": names, "not_weighed_because": why_unheard}
-        return found | ({"notes_unreadable": self._unreadable} if self._unreadable else {})
+        found |= {"notes_unreadable": self._unreadable} if self._unreadable else {}
+        return Judged(found, verdict.holds_s)
 
     def unheard(self, facts: Facts) -> list[str]:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""

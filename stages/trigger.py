@@ -72,6 +72,7 @@ class Trigger(Stage):
         self._ending: dict[IncidentId, _Ending] = {}
         self._blind: dict[Place, Nanoseconds] = {}
         self._visits: dict[Place, tuple[incidents.Visit, ...]] = {}
+        self._cut: dict[Place, Course] = {}  # what lasted longer than an incident may, and goes on in the next one
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
         self._unanswered: dict[IncidentId, tuple[m.DescriptionWanted, bool]] = {}  # and whether it was asked again
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
@@ -209,6 +210,7 @@ class Trigger(Stage):
             began_utc_ns=began_utc,
             frame=frame,
         )
+        course = self._gone_on(key, course)
         course = self._noted(course, seen)
         course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
@@ -216,6 +218,15 @@ class Trigger(Stage):
         yield from self._ask_features(key)
         if self._open[key].id not in self._asked:
             yield from self._ask_description(key)
+
+    def _gone_on(self, key: Place, course: Course) -> Course:
+        """Let a stay go on that an incident was too long for, where its like is seen again at once."""
+        cut = self._cut.pop(key, None)
+        gap_s = self._rows.gap_s + self._rows.blind_s
+        if cut is None or course.began_ns - cut.frame.pts_ns > gap_s * 1e9:
+            return course
+        came = cut.began_ns if cut.came_ns is None else cut.came_ns
+        return msgspec.structs.replace(course, came_ns=came, continues=cut.id)
 
     def _go_on(self, key: Place, place: Area, course: Course, seen: _Seen) -> Outputs:
         frame = seen.frame
@@ -225,7 +236,8 @@ class Trigger(Stage):
             course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
         self._open[key] = course
-        if incidents.dwell_s(course) >= self._rows.max_s:
+        if incidents.lasted_s(course) >= self._rows.max_s:
+            self._cut[key] = course
             yield from self._over(key, course, "max_duration")
             return
         if course.encodings < _ENCODINGS and course.best_view > _MUCH_BETTER * course.encoded_view:
@@ -235,6 +247,9 @@ class Trigger(Stage):
             self._asked.pop(course.id)
         if course.id not in self._asked and _news(course) != course.told:
             yield from self._ask_description(key)
+        elif 0 < course.holds_until_s <= incidents.dwell_s(course) and course.id not in self._unanswered:
+            self._open[key] = msgspec.structs.replace(course, holds_until_s=0.0)
+            yield self._wanted(self._open[key], final=False, again=True)
 
     def _noted(self, course: Course, seen: _Seen) -> Course:
         """Add a sight: what moves, and of what was recognised that which moves."""
@@ -296,7 +311,8 @@ class Trigger(Stage):
         self._open[key] = course
         yield self._wanted(course, final=False)
 
-    def _wanted(self, course: Course, *, final: bool) -> m.DescriptionWanted:
+    def _wanted(self, course: Course, *, final: bool, again: bool = False) -> m.DescriptionWanted:
+        fields = course.analysis.fields
         wanted = m.DescriptionWanted(
             incident=course.id,
             revision=course.revision,
@@ -304,6 +320,7 @@ class Trigger(Stage):
             facts=self._facts(course),
             final=final,
             within_s=self._patience_s if final and not self.context.clock.media else None,
+            told=fields if again and not isinstance(fields, msgspec.UnsetType) else None,
         )
         self._unanswered[course.id] = (wanted, False)
         return wanted
@@ -318,17 +335,23 @@ class Trigger(Stage):
                 yield wanted
 
     def _described(self, message: m.IncidentDescribed) -> Outputs:
-        if message.analysis.status != "pending":
+        analysis = message.analysis
+        if analysis is None or analysis.status != "pending":
             self._unanswered.pop(message.incident, None)
         ending = self._ending.get(message.incident)
-        if ending is not None and message.revision == ending.course.revision:
-            yield from self._close(ending, message.analysis)
+        if ending is not None and message.revision == ending.course.revision and analysis is not None:
+            yield from self._close(ending, analysis)
             return
         key = self._place_of(message.incident)
         if key is None:
             return
-        course = msgspec.structs.replace(self._open[key], analysis=message.analysis)
-        self._open[key] = course
+        course = self._open[key]
+        if message.holds_s:
+            until_s = incidents.dwell_s(course) + message.holds_s
+            course = self._open[key] = msgspec.structs.replace(course, holds_until_s=until_s)
+        if analysis is None:
+            return
+        course = self._open[key] = msgspec.structs.replace(course, analysis=analysis)
         yield from self._tell(course, "update", self._areas[key[0]][key[1]])
 
     # The end
@@ -342,8 +365,10 @@ class Trigger(Stage):
         self._blind[key] = Nanoseconds(seen_ns + round(self._rows.blind_s * 1e9))
         if ended_by != "quiet":
             self._presence[key] = Presence()
-        visit = incidents.Visit(course.began_ns, incidents.verdict(course).group)
-        self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
+        if ended_by != "max_duration":  # else the visit goes on
+            came_ns = course.began_ns if course.came_ns is None else course.came_ns
+            visit = incidents.Visit(came_ns, incidents.verdict(course).group)
+            self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
         course = msgspec.structs.replace(
             course, revision=course.revision + 1
         )  # answers to earlier questions are not it

@@ -128,6 +128,7 @@ class EventData(_Part, frozen=True, kw_only=True):
 
     operation: Operation
     ended_by: EndedBy | UnsetType = UNSET
+    continues: str | UnsetType = UNSET
     topic: str | UnsetType = UNSET
     clock: ClockState | UnsetType = UNSET
     media: Media | UnsetType = UNSET

@@ -50,6 +50,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     began_ns: Nanoseconds  # on the camera's timeline
     began_utc_ns: Nanoseconds
+    came_ns: Nanoseconds | None = None  # when its stay began, where an incident before it was cut; else with it
+    continues: IncidentId | None = None  # the incident that was cut
     frame: FrameRef  # the last in which it was seen
     boxes: tuple[Box, ...] = ()  # where, in that frame
     area_ratio: float = 0.0  # the most that moved
@@ -70,6 +72,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     revision: int = 0  # events raised
     analysis: Analysis = Analysis(status="pending")
     told: tuple[str, tuple[str, ...]] = ("", ())  # group and rules that the last description was asked with
+    holds_until_s: float = 0.0  # of its stay: then the verdict may be another; 0: never
 
 
 class Verdict(NamedTuple):
@@ -133,7 +136,12 @@ def candidates(course: Course) -> tuple[tuple[str, float], ...]:
 
 
 def dwell_s(course: Course) -> float:
-    """How long it has been there."""
+    """How long it has been there, an incident before it that was cut included."""
+    return (course.frame.pts_ns - (course.began_ns if course.came_ns is None else course.came_ns)) / 1e9
+
+
+def lasted_s(course: Course) -> float:
+    """How long the incident has been open."""
     return (course.frame.pts_ns - course.began_ns) / 1e9
 
 

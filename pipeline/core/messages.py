@@ -125,14 +125,23 @@ class DescriptionWanted(Message, frozen=True, tag=True, kw_only=True):
     facts: Facts
     final: bool  # the incident is over: this description closes it
     within_s: float | None = None  # how long the answer is waited for; None: whenever it comes
+    told: Details | None = None  # the verdict that was told: while it stays the same, nothing new is worth telling
 
 
 class IncidentDescribed(Message, frozen=True, tag=True, kw_only=True):
-    """What describe made of the facts."""
+    """What describe made of the facts.
+
+    Attributes:
+        incident: Which.
+        revision: Of the question.
+        analysis: What is told; None: the verdict that was told still holds.
+        holds_s: After so many seconds more of its stay the verdict may be another; 0: it stays.
+    """
 
     incident: IncidentId
     revision: int
-    analysis: Analysis
+    analysis: Analysis | None
+    holds_s: int = 0
 
 
 class ModelReported(Message, frozen=True, tag=True, kw_only=True):
@@ -173,6 +182,7 @@ class EventRaised(Message, frozen=True, tag=True, kw_only=True):
     utc_ns: Nanoseconds
     data: EventData
     keyframes: tuple[Keyframe, ...] = ()
+    severity: Priority | None = None  # by the verdict; None: there is none, and the priority stands for it
 
 
 class EventDelivered(Message, frozen=True, tag=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pipeline.core import incidents
 from pipeline.core.events import (
@@ -22,7 +22,7 @@ from pipeline.core.events import (
 from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
 
 if TYPE_CHECKING:
-    from pipeline.core.events import Details, SeverityText
+    from pipeline.core.events import Analysis, Details, SeverityText
     from pipeline.core.facts import Facts
     from pipeline.core.incidents import Course
     from pipeline.core.settings import SiteSettings
@@ -46,6 +46,9 @@ _SEVERITY: dict[Priority, tuple[SeverityText, int]] = {  # numbers of OpenTeleme
 }
 
 
+_LOUD = {"alarm": Priority.ALARM, "notify": Priority.WARNING, "log": Priority.ROUTINE, "ignore": Priority.ROUTINE}
+
+
 def source(site: SiteSettings, camera: CameraId | None = None) -> str:
     """Name what an event is about: a camera, or the device."""
     device = f"/site/{site.name}/device/{site.device}"
@@ -62,7 +65,7 @@ def enveloped(  # noqa: PLR0917  # an envelope has many fields
 ) -> Event:
     """Put an event into its envelope. `stamps`: when it is recorded (UTC), the boot-time clock, the boot id."""
     recorded, monotonic, boot = stamps
-    text, number = _SEVERITY[raised.priority]
+    text, number = _SEVERITY[raised.priority if raised.severity is None else raised.severity]
     return Event(
         specversion="1.0",
         id=identity,
@@ -105,6 +108,7 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
         data=EventData(
             operation=operation,
             ended_by=ended_by or UNSET,
+            continues=course.continues or UNSET,
             topic=next((topic for rule, topic in _TOPICS if rule in course.rules), _OBJECT_TOPIC),
             media=_media(course, uri, ended=ended_by is not None),
             motion=_motion(course, moving=ended_by is None),
@@ -114,8 +118,15 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
             analysis=course.analysis,
         ),
         keyframes=course.keyframes,
+        severity=_severity(course.analysis),
     )
     return course, event
+
+
+def _severity(analysis: Analysis) -> Priority | None:
+    """How loud a verdict is; None: there is none yet, or in words of a table that is not ours."""
+    fields = {} if isinstance(analysis.fields, UnsetType) else analysis.fields
+    return _LOUD.get(str(fields.get("action")))
 
 
 def camera_event(change: CameraChanged, number: int, uri: str) -> EventRaised:

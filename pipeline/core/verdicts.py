@@ -6,16 +6,18 @@ would let pass needs less. Below these limits (config/incidents.toml) the rules'
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from pipeline.core import notes as reading
+from pipeline.core import when as times
 from pipeline.core.rulebook import Slots
 from pipeline.core.speaking import Listener, StepName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pipeline.core.facts import Facts
     from pipeline.core.notes import Note, Outcome, Reading
@@ -47,6 +49,8 @@ class Verdict(msgspec.Struct, frozen=True):
         considered: The note that came nearest without deciding, counted from 1; 0: none.
         step: Of the cascade, which found the note.
         unheard: Notes, from 0, about which the third step may know better and was not heard yet; likeliest first.
+        holds_s: After so many seconds more of its stay the verdict may be another, by a limit of a note or a rule or by
+            the clock; 0: it stays.
     """
 
     situation: str
@@ -61,6 +65,7 @@ class Verdict(msgspec.Struct, frozen=True):
     considered: int = 0
     step: StepName | None = None
     unheard: tuple[int, ...] = ()
+    holds_s: int = 0
 
 
 class _Candidate(NamedTuple):
@@ -121,7 +126,11 @@ class Judge:
     def verdict(self, facts: Facts) -> Verdict:
         """Judge an incident."""
         matches = self._listener.matches(facts)
-        return msgspec.structs.replace(decide(facts, self.book, matches), unheard=self._listener.unheard(matches))
+        return msgspec.structs.replace(
+            decide(facts, self.book, matches),
+            unheard=self._listener.unheard(matches),
+            holds_s=min(_changes(facts, self.book, matches), default=0),
+        )
 
 
 def silenced(verdict: Verdict, book: Rulebook) -> bool:
@@ -132,6 +141,18 @@ def silenced(verdict: Verdict, book: Rulebook) -> bool:
 def raised(verdict: Verdict, book: Rulebook) -> bool:
     """Whether a note spoke up where the rules did not."""
     return book.loud(verdict.action) and not book.loud(verdict.draft.action)
+
+
+def _changes(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> Iterator[int]:
+    """Yield after how many seconds more a limit is passed of the notes that may decide, or of a rule."""
+    for match in matches:
+        if match.confidence >= book.limits.raise_:
+            for one in match.readings:
+                yield from times.changes(one.when, facts)
+    for rule in book.rule:
+        for limit in rule.if_.dwell_s or ():
+            if facts.track.dwell_s < limit < math.inf:
+                yield math.ceil(limit - facts.track.dwell_s)
 
 
 def _candidates(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> list[_Candidate]:

@@ -23,8 +23,6 @@ DAY = 24 * 60
 _SURELY_DAY = (8 * 60, 17 * 60)  # lamps that are lit then do not mean that it is dark
 DAWN, NOON = 5 * 60, 12 * 60
 """Where `until 8:15` begins, and `after 20:00` ends, unless said otherwise."""
-GRACE_S = 30
-"""A stay is over its limit when it exceeds it by more: what was measured is rounded."""
 ROUND_MIN = 5
 """So many minutes before and after the full hour still are the full hour."""
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -93,8 +91,22 @@ def state(when: When, facts: Facts, *, lenient: bool = False) -> State:
         return "closed"
     if when.least and facts.object.count < when.least:
         return "closed"
-    long = bool(when.most_s) and facts.track.dwell_s > when.most_s + GRACE_S
+    long = bool(when.most_s) and facts.track.dwell_s > when.most_s
     return "over" if long or (when.most and facts.object.count > when.most) else "open"
+
+
+def changes(when: When, facts: Facts) -> Iterator[int]:
+    """Yield after how many seconds from now `state` may be another: a limit is passed, or an edge of the hours."""
+    if when.most_s and facts.track.dwell_s <= when.most_s:
+        yield when.most_s + 1 - facts.track.dwell_s
+    if not (when.timed and facts.local_time):
+        return
+    now = minutes(facts.local_time)
+    edges = {edge % DAY for start, end in when.hours for edge in (start, end + 1)} | ({0} if when.weekdays else set())
+    if when.every_min:
+        edges |= {(full + off) % DAY for full in range(0, DAY, when.every_min) for off in (-ROUND_MIN, ROUND_MIN + 1)}
+    for edge in edges:
+        yield 60 * ((edge - now) % DAY or DAY)
 
 
 def share(when: When) -> float:

@@ -40,7 +40,7 @@ def write(tmp_path):
 
 
 def test_without_notes_the_rules_decide_and_say_which(judging):
-    told = judging().fields(facts(rules_hit=("fence_climb",)))
+    told = judging().judged(facts(rules_hit=("fence_climb",))).fields
     assert (told["situation"], told["action"], told["because"], told["rule"]) == (
         "intrusion",
         "alarm",
@@ -53,7 +53,7 @@ def test_without_notes_the_rules_decide_and_say_which(judging):
 
 def test_a_note_that_decided_is_named_with_what_the_rules_alone_say(judging, write):
     write("Nobody may be in the vault.", "Trucks may wait in the loading bay for up to 10 minutes.")
-    told = judging().fields(TRUCK)
+    told = judging().judged(TRUCK).fields
     assert (told["because"], told["note"], told["found_by"]) == ("note", "n2", "words")
     assert told["note_text"] == "Trucks may wait in the loading bay for up to 10 minutes."
     assert told["confidence"] > 0.65
@@ -62,25 +62,25 @@ def test_a_note_that_decided_is_named_with_what_the_rules_alone_say(judging, wri
 
 def test_notes_that_change_hold_from_the_next_incident_on(judging, write):
     stage = judging()
-    assert stage.fields(TRUCK)["because"] == "rules"
+    assert stage.judged(TRUCK).fields["because"] == "rules"
     write("Trucks may wait in the loading bay.")
-    assert stage.fields(TRUCK)["because"] == "note"
+    assert stage.judged(TRUCK).fields["because"] == "note"
 
 
 def test_a_note_of_another_camera_does_not_hold(judging, write):
     write("Trucks may wait in the loading bay.", camera="yard")
-    assert judging().fields(TRUCK)["because"] == "rules"
+    assert judging().judged(TRUCK).fields["because"] == "rules"
 
 
 def test_notes_that_cannot_be_read_are_told_of_and_the_rules_stand(judging, write, tmp_path):
     stage = judging()
     write("Trucks may wait in the loading bay.")
     (tmp_path / notebook.FILE).write_bytes(b"{")
-    told = stage.fields(TRUCK)
+    told = stage.judged(TRUCK).fields
     assert told["because"] == "rules"
     assert "notes.json: cannot be read" in told["notes_unreadable"]
     write("Trucks may wait in the loading bay.")
-    assert "notes_unreadable" not in stage.fields(TRUCK)
+    assert "notes_unreadable" not in stage.judged(TRUCK).fields
 
 
 def test_a_rule_table_that_cannot_be_used_is_refused_at_the_start(judging, tmp_path):
@@ -91,5 +91,5 @@ def test_a_rule_table_that_cannot_be_used_is_refused_at_the_start(judging, tmp_p
 
 def test_who_rides_is_met_by_a_note_about_cyclists(judging, write):
     write("Cyclists may ride along the street until 22:00.")
-    told = judging().fields(facts(zone="street", count=3, tags=("bicycle",), direction="along", speed="walk"))
+    told = judging().judged(facts(zone="street", count=3, tags=("bicycle",), direction="along", speed="walk")).fields
     assert (told["because"], told["note"]) == ("note", "n1")

@@ -466,3 +466,68 @@ def test_the_last_description_is_asked_for_within_what_is_waited_and_sooner_when
 
     assert [within(gate)[1] for gate in (over, ending, replayed)] == [4.0, 1.5, None]
     assert set(within(over)[0]) == {None}
+
+
+def test_a_stay_goes_on_where_an_incident_was_too_long(camera):
+    gate = camera(trigger={"max_s": 10.0})
+    gate.walk(25)
+    first, second = list(dict.fromkeys(event.subject for event in gate.events()))[:2]
+    later = [event for event in gate.events() if event.subject == second]
+    assert later[0].data.continues == first
+    assert later[-1].data.facts.track.dwell_s >= 19
+    assert later[-1].data.facts.track.visits_last_hour == 1
+
+
+def test_a_stay_ends_with_a_pause(camera):
+    gate = camera(trigger={"max_s": 10.0})
+    gate.walk(10.5)
+    gate.quiet(10.5, 20)
+    gate.walk(4, start_s=31)
+    last = gate.events()[-1].data
+    assert last.continues is msgspec.UNSET
+    assert last.facts.track.dwell_s < 10
+
+
+class Limit(Camera):
+    """Whoever stays longer than seven seconds is to be told of."""
+
+    def answers_to(self, message):
+        if not isinstance(message, m.DescriptionWanted):
+            yield from super().answers_to(message)
+            return
+        stay_s = message.facts.track.dwell_s
+        action = "alarm" if stay_s > 7 else "log"
+        told = message.told and message.told["action"] == action
+        analysis = msgspec.structs.replace(templates.describe(message.facts, "no_model"), fields={"action": action})
+        yield m.IncidentDescribed(
+            incident=message.incident,
+            revision=message.revision,
+            analysis=None if told else analysis,
+            holds_s=max(0, 8 - stay_s),
+        )
+
+
+def test_an_incident_is_judged_again_when_its_verdict_may_be_another(new_ring):
+    gate = Limit(new_ring)
+    gate.walk(12)
+    loud = [event for event in gate.events()[1:] if event.data.analysis.fields["action"] == "alarm"]
+    assert len(loud) == 1
+    assert 7 < loud[0].data.facts.track.dwell_s <= 9
+
+
+def test_an_event_is_as_severe_as_its_verdict(new_ring):
+    gate = Limit(new_ring)
+    gate.walk(12)
+    assert gate.events()[0].severity is None
+    severities = {event.data.analysis.fields["action"]: event.severity for event in gate.events()[1:]}
+    assert severities == {"log": m.Priority.ROUTINE, "alarm": m.Priority.ALARM}
+
+
+def test_a_verdict_that_holds_is_not_told_again(new_ring):
+    gate = Limit(new_ring)
+    gate.walk(6)
+    told = len(gate.events())
+    gate.follow(gate.trigger.handle(m.IncidentDescribed(
+        incident=gate.events()[0].subject, revision=0, analysis=None, holds_s=0
+    )))  # fmt: skip
+    assert len(gate.events()) == told

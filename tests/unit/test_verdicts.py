@@ -79,6 +79,14 @@ def test_below_the_limit_the_verdict_names_the_note_that_was_considered():
     assert verdict.confidence == pytest.approx(0.4)
 
 
+def test_a_verdict_says_how_long_it_holds():
+    parked = {"label": "truck", "dwell_s": 100, "local_time": "16:50"}
+    brief = "Trucks may wait in the yard for up to 10 minutes."
+    assert judge(brief).verdict(facts("yard", **parked)).holds_s <= 501
+    until = "Trucks may wait in the yard from 7:00 to 17:00."
+    assert judge(until).verdict(facts("yard", **parked)).holds_s <= 11 * 60
+
+
 def test_a_firm_rule_is_silenced_only_by_a_note_that_names_what_was_seen():
     hunters = "Hunters with rifles cross the north field on Saturday mornings."
     seen = {"rules_hit": ("weapon",), "weekday": "Saturday", "local_time": "07:40"}

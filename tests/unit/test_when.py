@@ -103,10 +103,24 @@ def test_a_prohibition_of_one_night_holds_on_both_its_days():
     assert when.state(night, at("Friday", "05:00"), lenient=True) == "open"
 
 
-def test_a_stay_is_over_its_limit_after_a_moment_of_grace():
+def test_a_stay_is_over_its_limit_when_it_is_longer():
     limit = When(most_s=600)
-    assert when.state(limit, at("Monday", "10:00", dwell_s=629)) == "open"
-    assert when.state(limit, at("Monday", "10:00", dwell_s=631)) == "over"
+    assert when.state(limit, at("Monday", "10:00", dwell_s=600)) == "open"
+    assert when.state(limit, at("Monday", "10:00", dwell_s=601)) == "over"
+
+
+def test_a_limit_says_when_it_will_be_passed():
+    assert list(when.changes(When(most_s=600), at("Monday", "10:00", dwell_s=590))) == [11]
+    assert list(when.changes(When(most_s=600), at("Monday", "10:00", dwell_s=700))) == []
+
+
+def test_hours_say_when_they_begin_and_end():
+    hours = When(hours=((480, 1020),))
+    assert sorted(when.changes(hours, at("Monday", "16:50"))) == [11 * 60, 15 * 3600 + 600]
+    assert list(when.changes(hours, at("", ""))) == []
+    for left, told in ((660, "closed"), (600, "open")):
+        clock = when.clock(16 * 60 + 50 + left // 60)
+        assert when.state(hours, at("Monday", clock)) == told
 
 
 def test_too_many_at_once_are_over_the_limit():
