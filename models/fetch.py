@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models.llm import folder
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _state_file(part: Path) -> Path:
 
 def _read_state(part: Path) -> _State:
     try:
-        state = msgspec.json.decode(_state_file(part).read_bytes(), type=_State)
+        state = decode(_state_file(part).read_bytes(), _State)
     except (OSError, msgspec.DecodeError):
         return _State()
     return state if part.exists() and part.stat().st_size >= state.bytes else _State()

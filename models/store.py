@@ -16,6 +16,7 @@ import msgspec
 from models import catalog, fetch
 from models.llm import convert, folder
 from models.table import Name, table
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ class Store:
 
     def _active(self) -> tuple[str, str] | None:
         try:
-            found = msgspec.json.decode((self.root / _ACTIVE).read_bytes(), type=_Active)
+            found = decode((self.root / _ACTIVE).read_bytes(), _Active)
         except (OSError, msgspec.DecodeError):
             return None
         return found.name, found.version

@@ -14,6 +14,7 @@ import msgspec
 import structlog
 
 from models.llm import folder
+from pipeline.core.decoding import decode
 from pipeline.core.errors import EngineError
 from stages.prompts import ANSWERS, core
 
@@ -185,7 +186,7 @@ class Weigher:
         if self._path is None:
             return {}
         try:
-            kept = msgspec.json.decode(self._path.read_bytes(), type=_Kept)
+            kept = decode(self._path.read_bytes(), _Kept)
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models.llm.recipes import Recipe
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def read(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        found = decode(path.read_bytes(), Manifest)
     except (OSError, msgspec.DecodeError) as error:
         raise ModelError(f"{path} cannot be read ({error}): convert or pull the model again") from error
     if found.format != FORMAT:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models.llm import folder as folders
+from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Mapping:
     def sealed(self) -> bool:
         """Whether it is there and as it was made; reads it through, about a second a gigabyte."""
         try:
-            seal = msgspec.json.decode((self.path / _SEAL).read_bytes(), type=_Seal)
+            seal = decode((self.path / _SEAL).read_bytes(), _Seal)
             return seal.sha256 == _digest(self.path)
         except (OSError, msgspec.DecodeError):
             return False

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from pipeline.core import periods
 from pipeline.core.areas import clock_is_set
@@ -42,17 +43,20 @@ _DEVICE = {
 """What an operator must know of the device: the detail that names it, and how it is said."""
 
 
+_Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**9)]  # more is no count, and its line no event
+
+
 class _Part(msgspec.Struct, frozen=True):
     """Base: what is read here of an event, whichever version of us wrote it."""
 
 
 class _Object(_Part, frozen=True):
     class_: str = msgspec.field(name="class", default="none")
-    count: int = 0
+    count: _Count = 0
 
 
 class _Track(_Part, frozen=True):
-    dwell_s: int = 0
+    dwell_s: _Count = 0
 
 
 class _Facts(_Part, frozen=True):
@@ -83,7 +87,7 @@ class _Data(_Part, frozen=True):
     facts: _Facts | None = None
     analysis: _Analysis = _Analysis()
     details: dict[str, Any] = {}
-    drops: dict[str, int] = {}
+    drops: dict[str, _Count] = {}
     ended_by: str = ""
     clock: str = ""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category, normalize
 
 import msgspec
+import regex
 
 from pipeline.core.errors import ConfigError
 from pipeline.core.sentences import plain
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pipeline.core.digest import Group
     from pipeline.core.facts import Facts
 
+_SLOW_S = 0.05  # for one pattern in one text of a few hundred letters; the lists that come with us take 0.0002
+_HARD = ("a " * 150, "a" * 300, "0" * 300, "-" * 300, " " * 300, "中" * 300)  # what slow patterns try over and over
 _BLANK = " ʘ "  # stands where a name was: a letter, so that words on both sides of it make no phrase
 _SPELT_OUT = 8  # letters from which on a phrase is found whatever stands between its letters
 _BETWEEN = r"[\W_]*"
@@ -62,15 +65,21 @@ class _Finder(NamedTuple):
 
     name: str
     words: tuple[re.Pattern[str], ...]
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[regex.Pattern[str], ...]
     raw: bool
 
     def finds(self, text: str, looks: str) -> bool:
-        """Whether something of it is in a text; `looks`: the same as it looks."""
+        """Whether something of it is in a text; `looks`: the same as it looks.
+
+        A pattern that takes too long counts as one that finds: what nobody could look through is not let pass.
+        """
         seen = (text,) if self.raw else (looks, looks.translate(_LETTERS))
-        return any(word.search(looks) for word in self.words) or any(
-            pattern.search(one) for pattern in self.patterns for one in seen
-        )
+        try:
+            return any(word.search(looks) for word in self.words) or any(
+                pattern.search(one, timeout=_SLOW_S) for pattern in self.patterns for one in seen
+            )
+        except TimeoutError:
+            return True
 
 
 class Filters:
@@ -153,7 +162,7 @@ def _found(finders: tuple[_Finder, ...], text: str) -> str:
 
 
 def _finder(words: Words) -> _Finder:
-    patterns = tuple(re.compile(pattern, re.DOTALL) for pattern in words.patterns)
+    patterns = tuple(regex.compile(pattern, regex.DOTALL) for pattern in words.patterns)
     return _Finder(words.name, tuple(map(_word, words.words)), patterns, words.raw)
 
 
@@ -182,10 +191,22 @@ def _problems(table: str, lists: tuple[Words, ...]) -> Iterator[str]:
         if any(not looks(word.removesuffix("*")).strip() for word in one.words):
             yield f"{where}: a word without letters finds everything: leave it out"
         for pattern in one.patterns:
-            try:
-                everything = re.compile(pattern, re.DOTALL).search("")
-            except re.error as error:
-                yield f"{where}: `{pattern}` is no regular expression: {error}"
-                continue
-            if everything:
-                yield f"{where}: `{pattern}` finds everything, as it fits an empty text"
+            if problem := _problem(pattern):
+                yield f"{where}: `{pattern:.60}` {problem}"
+
+
+def _problem(pattern: str) -> str:
+    """What is wrong with a pattern; empty: nothing."""
+    try:
+        made = regex.compile(pattern, regex.DOTALL)
+        if made.search(""):
+            return "finds everything, as it fits an empty text"
+        for text in _HARD:
+            made.search(text, timeout=_SLOW_S)
+    except regex.error as error:
+        return f"is no regular expression: {error}"
+    except (RecursionError, OverflowError, MemoryError):
+        return "is too deep or too long for a regular expression: write several"
+    except TimeoutError:
+        return "takes too long where it finds nothing: repeat no group that itself repeats, as in (a+)+"
+    return ""

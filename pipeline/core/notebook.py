@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pipeline.core import notes as compiling
+from pipeline.core.decoding import decode
 from pipeline.core.errors import NoteError
 from pipeline.core.notes import Note, Reading
 
@@ -88,7 +89,7 @@ def load(path: Path) -> Notebook:
         NoteError: It cannot be read, or is of another format.
     """
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Notebook)
+        found = decode(path.read_bytes(), Notebook)
     except FileNotFoundError:
         return Notebook()
     except (OSError, msgspec.MsgspecError) as error:

@@ -18,6 +18,7 @@ import msgspec
 
 from pipeline.core import baseline
 from pipeline.core.baseline import Baseline, Device, Task
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def before(file: Path, device: Device, sha256: str) -> Baseline | None:
         ConfigError: It is of another device or model, or cannot be read: it is not to be written over.
     """
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=Baseline)
+        found = decode(file.read_bytes(), Baseline)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from pipeline.core import events, telling
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, FrameTooLargeError, PipelineError, SourceError
 from pipeline.core.frames import FramePool
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
@@ -277,7 +278,7 @@ class Replay:
         """Read what a worker left; one that died is the outcome of its recording, not of the replay."""
         path = self._out / _PARTS / str(index) / "outcome.json"
         if status == 0 and path.exists():
-            return msgspec.json.decode(path.read_bytes(), type=Outcome)
+            return decode(path.read_bytes(), Outcome)
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         return Outcome(
             name=self._recordings[index].name,
@@ -376,7 +377,7 @@ def _count_types(path: Path) -> dict[str, int]:
     if path.exists():
         with path.open("rb") as file:
             for line in file:
-                kind = msgspec.json.decode(line, type=_Kind).type
+                kind = decode(line, _Kind).type
                 counts[kind] = counts.get(kind, 0) + 1
     return dict(sorted(counts.items()))
 

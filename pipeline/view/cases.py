@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
+from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 
@@ -44,8 +45,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            yield number, msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.MsgspecError, RecursionError) as error:  # the latter: tables in tables without end
+            yield number, decode(line, dict[str, Any])
+        except msgspec.MsgspecError as error:
             raise ConfigError(
                 f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
             ) from error

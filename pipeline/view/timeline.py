@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.core.decoding import decode, lines
 from pipeline.core.errors import ConfigError
 from pipeline.core.templates import duration
 
@@ -117,15 +118,13 @@ def read(path: Path, kind: type[_Kind], bad: list[int]) -> Iterator[tuple[bytes,
         kind: What is read of an event; a type that msgspec can read.
         bad: Gets the numbers of the lines that are no events.
     """
-    decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                event = decoder.decode(line)
-            except (msgspec.DecodeError, RecursionError):  # the latter: tables in tables without end
-                bad.append(number)
-            else:
-                yield line, event
+    for number, line in enumerate(lines(path), 1):
+        try:
+            event = decode(line or b"", kind)
+        except msgspec.DecodeError:
+            bad.append(number)
+        else:
+            yield line or b"", event
 
 
 def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pipeline.core.decoding import decode
 from pipeline.core.errors import SinkUnavailableError
 from stages.appending import append_whole
 
@@ -88,7 +89,7 @@ class JsonLines:
     def _put_away(self, sequences: dict[str, int]) -> None:
         self._sidecar().write_bytes(msgspec.json.encode(sequences))
         with self._path.open("rb") as file:
-            first = msgspec.json.decode(file.readline(), type=_Head).id
+            first = decode(file.readline(), _Head).id
         number = _number(old[-1]) + 1 if (old := self._put_away_files()) else 1
         fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first}{self._path.suffix}")
         self._path.rename(fresh)
@@ -140,7 +141,7 @@ def _read_back(path: Path) -> Written:
                     break
                 whole += len(line)
                 try:
-                    head = msgspec.json.decode(line, type=_Head)
+                    head = decode(line, _Head)
                     sequences[head.source] = int(head.sequence)
                     ids.append(head.id)
                 except (msgspec.DecodeError, ValueError):
@@ -151,6 +152,6 @@ def _read_back(path: Path) -> Written:
 def _last_sequences(path: Path) -> dict[str, int]:
     """What the files before this one came to; a file that was rotated away is not read again."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, int])
+        return decode(path.read_bytes(), dict[str, int])
     except (OSError, msgspec.DecodeError):
         return {}

@@ -76,6 +76,21 @@ def test_a_line_whose_time_is_none_of_an_event_is_damaged(run, time):
     assert json.loads(result.stdout)["incidents"] == 1
 
 
+def test_a_line_longer_than_any_event_is_passed_over_without_being_held(run):
+    result = run("--since", "8h", "--json", rows=[row(), "x" * (3 << 20) + "\n", row("inc-2")])
+    assert result.exit_code == 3
+    told = json.loads(result.stdout)
+    assert (told["lines_damaged"], told["incidents"]) == (1, 2)
+
+
+@pytest.mark.parametrize("count", [-1, 10**12])
+def test_a_count_that_is_none_makes_its_line_damaged(run, count):
+    absurd = row("inc-2")
+    absurd["data"]["facts"]["object"]["count"] = count
+    told = json.loads(run("--since", "8h", "--json", rows=[row(), absurd]).stdout)
+    assert (told["lines_damaged"], told["incidents"]) == (1, 1)
+
+
 def test_a_file_that_holds_no_event_is_refused(run):
     result = run("--since", "8h", rows=["hello\n"])
     assert result.exit_code == 2

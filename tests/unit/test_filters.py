@@ -222,6 +222,9 @@ def test_a_list_of_ones_own_replaces_those_of_the_package(written):
     [
         ('[[output]]\nname = "a"\npatterns = ["("]', r"output `a`: `\(` is no regular expression"),
         ('[[scene]]\nname = "a"\npatterns = ["x*"]', r"scene `a`: `x\*` finds everything"),
+        ('[[scene]]\nname = "a"\npatterns = ["(a|aa)+$b"]', "takes too long where it finds nothing"),
+        ('[[scene]]\nname = "a"\npatterns = ["a{99999999999}"]', "is no regular expression: repeat count too big"),
+        (f'[[scene]]\nname = "a"\npatterns = ["{"(" * 5000 + ")" * 5000}"]', "is too deep or too long"),
         ('[[scene]]\nname = "a"\nwords = ["*"]', "scene `a`: a word without letters finds everything"),
         ('[[scene]]\nname = "a"\n[[scene]]\nname = "a"\n', "give each list a name of its own"),
         ('[[output]]\nname = ""\n', "give each list a name of its own"),
@@ -232,6 +235,13 @@ def test_a_list_of_ones_own_replaces_those_of_the_package(written):
 def test_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(written, text, problem):
     with pytest.raises(ConfigError, match=rf"own\.toml: .*{problem}"):
         written(text)
+
+
+def test_a_pattern_that_takes_too_long_after_all_counts_as_found_and_names_its_list(monkeypatch, written):
+    monkeypatch.setattr(filters, "_HARD", ("x",))
+    slow = written('[[output]]\nname = "slow"\npatterns = ["(b|bb)+c"]\n')
+    assert slow.held("b" * 300, ()) == "slow"
+    assert slow.held("A person stands at the gate.", ()) == ""
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -130,7 +130,7 @@ def test_answers_of_another_model_are_not_taken(tmp_path):
     assert made(path).scores(DOME, NOTES) == [None, None]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"of": 3, "answers": {}}', b"[" * 2000])
+@pytest.mark.parametrize("content", [b"", b"{", b'{"of": 3, "answers": {}}', b"[" * 2000, b'{"x": ' + b"[" * 200_000])
 def test_a_damaged_file_of_answers_is_as_good_as_none(tmp_path, content):
     path = tmp_path / weighing.FILE
     path.write_bytes(content)
