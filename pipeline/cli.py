@@ -13,6 +13,7 @@ import click
 
 from pipeline.core.errors import ModelError, PipelineError
 from pipeline.resources import config_file, own_or_ours
+from pipeline.view import completing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +87,10 @@ def main() -> None:
 )
 @click.option("--config", type=_existing, help="A configuration file; only its settings are used, not its cameras.")
 @click.option(
-    "--camera", default="", help="The camera of the configuration whose zones and rules hold for these recordings."
+    "--camera",
+    default="",
+    shell_complete=completing.cameras,
+    help="The camera of the configuration whose zones and rules hold for these recordings.",
 )
 @click.option(
     "--began", help="When the recordings began, e.g. 2026-11-29T08:00:00Z. Default: what each file says, else 1970."
@@ -212,7 +216,7 @@ def topology(as_json: bool, mermaid: bool) -> None:
 
 
 @main.command()
-@click.argument("link")
+@click.argument("link", shell_complete=completing.links)
 @click.option("--run-dir", type=_path, help="The daemon's runtime folder.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many messages.")
 @click.option("--timeout", type=float, help="Stop after so many seconds without a message.")
@@ -261,7 +265,10 @@ _quiet = click.option("--quiet", is_flag=True, help="No progress.")
 @main.command(epilog=_EXITS)
 @click.argument("events", type=_existing)
 @click.option(
-    "--since", required=True, help="2026-11-29T22:00, 22:00 (the last time it was), or a span: 90min, 8h, 2d."
+    "--since",
+    default="12h",
+    show_default=True,
+    help="2026-11-29T22:00, 22:00 (the last time it was), or a span: 90min, 8h, 2d.",
 )
 @click.option("--until", default="", help="The same. Default: now; of recordings, their last event.")
 @click.option("--camera", default="", help="Only what this camera saw, and what the device has to say.")
@@ -392,7 +399,7 @@ def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
 
 
 @models.command("use")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.models)
 @_state_dir
 @_as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
@@ -679,7 +686,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 
 
 @notes.command("remove")
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True)
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True, shell_complete=completing.notes)
 @_state_dir
 @_as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:

@@ -207,13 +207,15 @@ class Settings(_Section, frozen=True):
     def digest(self) -> str:
         """Return twelve hex digits that change with any setting: which configuration made an event.
 
-        Passwords are left out, as a short one could be found by trying.
+        Passwords are left out, as a short one could be found by trying; so are the folders in which the daemon keeps
+        its own files, as they change nothing of an event and one folder has many names.
         """
         cameras = {
             name: msgspec.structs.replace(camera, source=redacted(camera.source))
             for name, camera in self.cameras.items()
         }
-        told = msgspec.structs.replace(self, cameras=cameras)
+        runtime = msgspec.structs.replace(self.runtime, run_dir="", state_dir="")
+        told = msgspec.structs.replace(self, cameras=cameras, runtime=runtime)
         return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:12]
 
 

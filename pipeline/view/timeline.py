@@ -30,6 +30,12 @@ _ENDS = {
     "superseded": "superseded",
     "eof": "recording ended",
 }
+_DOUBTS = {  # why a note that speaks of an incident did not decide
+    "note_unsure": "may mean this, not surely",
+    "note_unnamed": "does not name what was seen",
+    "note_unclear": "does not surely permit this",
+    "note_silent": "says nothing of this time",
+}
 _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
@@ -212,9 +218,14 @@ def _decided(event: dict[str, Any]) -> str:
         return ""
     hits = [rule.replace("_", " ") for rule in data.get("facts", {}).get("rules_hit", ()) if rule != "motion"]
     fields = data.get("analysis", {}).get("fields", {})
+    left = (
+        [f"not weighed: {names} ({fields.get('not_weighed_because')})"] if (names := fields.get("not_weighed")) else []
+    )
     if fields.get("because") == "note":
-        return f"note {fields.get('note')}: {fields.get('note_text')}"
+        return "; ".join([f"note {fields.get('note')}: {fields.get('note_text')}", *left])
     if rule := fields.get("rule"):
-        return ", ".join([f"rule {rule}", *hits])
+        doubt = _DOUBTS.get(fields.get("because", ""))
+        aside = [f"note {fields.get('note')} {doubt}"] if doubt else []
+        return "; ".join([", ".join([f"rule {rule}", *hits]), *aside, *left])
     seen = data.get("scene", {}).get("class")
     return ", ".join([f"{seen} recognised" if seen else "movement", *hits])

@@ -178,6 +178,22 @@ def test_completion_offers_commands_and_their_options(words, begun, offered):
     assert [one.value for one in found] == [offered]
 
 
+def offered(words, begun):
+    found = ShellComplete(main, {}, "pipeline", "_PIPELINE_COMPLETE").get_completions(words, begun)
+    return [one.value for one in found]
+
+
+def test_completion_offers_what_is_there(run, tmp_path):
+    config = tmp_path / "site.toml"
+    config.write_text('[cameras.gate]\nsource = "synthetic://"\n[cameras.yard]\nsource = "synthetic://"\n')
+    state = ["--state-dir", str(tmp_path)]
+    assert run("notes", "add", "Nobody may be on the roof.", "--yes", *state).exit_code == 0
+    assert offered(["replay", "--config", str(config), "--camera"], "ga") == ["gate"]
+    assert offered(["tap"], "mot") == ["motion"]
+    assert offered(["notes", "remove", *state], "") == ["n1"]
+    assert offered(["models", "use", *state], "") == []
+
+
 def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):
     (tmp_path / "out").write_text("a file", encoding="utf-8")
     (tmp_path / "clip.mp4").write_bytes(b"x")

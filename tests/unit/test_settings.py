@@ -167,6 +167,7 @@ SETTINGS = [
     for section, rows in msgspec.structs.asdict(Settings()).items()
     if isinstance(rows, msgspec.Struct)
     for key in rows.__struct_fields__
+    if key not in ("run_dir", "state_dir")
 ]
 
 
@@ -175,6 +176,11 @@ def test_the_digest_changes_with_every_setting(section, key):
     rows = getattr(Settings(), section)
     other = msgspec.structs.replace(rows, **{key: changed(getattr(rows, key))})
     assert msgspec.structs.replace(Settings(), **{section: other}).digest() != Settings().digest()
+
+
+def test_the_digest_is_the_same_wherever_the_daemon_keeps_its_own_files():
+    elsewhere = msgspec.structs.replace(Settings().runtime, run_dir="/run/x", state_dir="state/../state")
+    assert msgspec.structs.replace(Settings(), runtime=elsewhere).digest() == Settings().digest()
 
 
 def test_the_digest_changes_with_a_camera_and_with_the_order_that_decides_between_zones():

@@ -1,0 +1,58 @@
+"""What a shell may offer in place of a name: cameras, links, notes and language models that are there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.core.errors import PipelineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from click import Context, Parameter
+    from click.shell_completion import CompletionItem
+
+
+def links(_: Context, __: Parameter, begun: str) -> list[str]:
+    """Offer the links between stages."""
+    from pipeline.topology import LINKS  # noqa: PLC0415  # completion answers while a key is pressed
+
+    return _fitting(LINKS, begun)
+
+
+def cameras(context: Context, _: Parameter, begun: str) -> list[str]:
+    """Offer the cameras of the configuration that stands before it."""
+    from pipeline.core import settings  # noqa: PLC0415  # the same
+
+    config = context.params.get("config")
+    try:
+        return _fitting(settings.load(config).cameras, begun) if config else []
+    except PipelineError:  # nobody reads an error there
+        return []
+
+
+def notes(context: Context, _: Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the standing notes, with what they say."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415  # the same
+
+    from pipeline.core import notebook  # noqa: PLC0415  # the same
+    from pipeline.runtime import folders  # noqa: PLC0415  # the same
+
+    try:
+        book = notebook.load(folders.state_dir(str(context.params.get("state_dir") or "")) / notebook.FILE)
+    except PipelineError:
+        return []
+    return [CompletionItem(entry.id, help=entry.text) for entry in book.notes if entry.id.startswith(begun)]
+
+
+def models(context: Context, _: Parameter, begun: str) -> list[str]:
+    """Offer the language models that are installed."""
+    from models.store import Store  # noqa: PLC0415  # the same
+    from pipeline.runtime import folders  # noqa: PLC0415  # the same
+
+    store = Store(folders.state_dir(str(context.params.get("state_dir") or "")))
+    return _fitting({one.name for one in store.installed()}, begun)
+
+
+def _fitting(names: Iterable[str], begun: str) -> list[str]:
+    return sorted(name for name in names if name.startswith(begun))
