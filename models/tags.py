@@ -50,11 +50,18 @@ class TagTable:
         class_vectors: (classes, 384) float16, of unit length, in the order of the logits.
         names: The tags.
         tag_vectors: (tags, 384) float16, of unit length, in the order of `names`.
+        classes: The names of the classes, in the order of `class_vectors`; nothing but a search needs them.
     """
 
     def __init__(
-        self, class_vectors: NDArray[np.float16], names: tuple[str, ...], tag_vectors: NDArray[np.float16]
+        self,
+        class_vectors: NDArray[np.float16],
+        names: tuple[str, ...],
+        tag_vectors: NDArray[np.float16],
+        classes: tuple[str, ...] = (),
     ) -> None:
+        self._class_names = classes
+        self._tag_vectors = tag_vectors
         self._classes = class_vectors
         self._names = names
         self._mean = class_vectors.mean(axis=0, dtype=np.float32)
@@ -71,7 +78,8 @@ class TagTable:
         try:
             with np.load(path, allow_pickle=False) as table:
                 names = tuple(map(str, table["tags"]))
-                return cls(table["class_vectors"], names, table["tag_vectors"])
+                classes = tuple(map(str, table["classes"]))
+                return cls(table["class_vectors"], names, table["tag_vectors"], classes)
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise ModelError(f"{path} is no tag table ({error}); reinstall fieldwatch") from error
 
@@ -79,6 +87,18 @@ class TagTable:
     def names(self) -> tuple[str, ...]:
         """Every tag there is."""
         return self._names
+
+    def texts(self) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+        """Every name of a class or a tag, and their text vectors, (names, 384) float32 of unit length."""
+        vectors = np.concatenate((self._classes[: len(self._class_names)], self._tag_vectors))
+        return (*self._class_names, *self._names), vectors.astype(np.float32)
+
+    def apart(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A vector without what all texts of the table share, (384,) float32 of unit length; zeros stay zeros."""
+        away = vector - self._mean
+        length = float(np.linalg.norm(away))
+        found: NDArray[np.float32] = away / length if length else away
+        return found
 
     def vector(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
         """Where a picture lies among texts.
@@ -105,8 +125,7 @@ class TagTable:
             logits: As `vector` takes them.
             count: At most so many.
         """
-        away = self.vector(logits) - self._mean
-        cosines = self._tags @ (away / np.linalg.norm(away))
+        cosines = self._tags @ self.apart(self.vector(logits))
         fitting = [index for index in np.argsort(-cosines)[:count] if cosines[index] >= EVEN_COSINE]
         likelihoods = 1 / (1 + np.exp((EVEN_COSINE - cosines) / COSINE_STEP))
         return tuple(Tag(self._names[index], float(likelihoods[index])) for index in fitting)

@@ -164,7 +164,33 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     sys.exit(_sight(len(blind), len(settings.cameras)))
 
 
-@main.command()
+class _Events(click.Group):
+    """A group whose first word may be left out: `pipeline events FILE` shows it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@main.group(cls=_Events)
+def events() -> None:
+    """Show a file of events as a timeline, or search it: `pipeline events FILE`, `pipeline events search FILE TEXT`."""
+
+
+@events.command("search")
+@click.argument("file", type=_existing)
+@click.argument("text", nargs=-1, required=True)
+@click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="So many incidents.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -> None:
+    """Rank the incidents of FILE by how well TEXT fits their pictures: kinds of things and scenes, no colours."""
+    from pipeline.view import searching
+
+    searching.show(file, " ".join(text), most, as_json=as_json)
+
+
+@events.command("show")
 @click.argument("file", type=_existing)
 @click.option("--camera", default="", help="Only events of this camera.")
 @click.option("--type", "kind", default="", help="Only types that contain this text, e.g. incident or camera.lost.")
@@ -178,7 +204,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     callback=_print_file("event.schema.json"),
     help="Print the JSON Schema of an event, and nothing else.",
 )
-def events(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
+def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
     """Show a file of events as a timeline."""
     from pipeline.view import timeline
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,7 @@ from pipeline.core import areas, incidents, telling, templates
 from pipeline.core import messages as m
 from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.geometry import WHOLE, Box, around
+from pipeline.core.likeness import Look, alike
 from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
@@ -36,6 +38,8 @@ _MUCH_BETTER = 1.5  # and so much to be worth encoding again
 _ENCODINGS = 3  # an incident
 _IN_TIME = 0.8  # of the time that the last description is waited for: by then it shall be answered
 _LEAVING = 0.3  # of the time to stop: the same, when the daemon ends
+_LOOKS = 256  # incidents that a new one is compared with; 800 bytes each
+_ALIKE = 0.97  # cosine of their pictures
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
 
 
@@ -73,6 +77,7 @@ class Trigger(Stage):
         self._blind: dict[Place, Nanoseconds] = {}
         self._visits: dict[Place, tuple[incidents.Visit, ...]] = {}
         self._cut: dict[Place, Course] = {}  # what lasted longer than an incident may, and goes on in the next one
+        self._looks: deque[Look] = deque(maxlen=_LOOKS)
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
         self._unanswered: dict[IncidentId, tuple[m.DescriptionWanted, bool]] = {}  # and whether it was asked again
         self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
@@ -302,7 +307,15 @@ class Trigger(Stage):
         self._asked.pop(message.incident, None)
         if key is None:
             return
-        self._open[key] = msgspec.structs.replace(self._open[key], tags=message.tags)
+        course = self._open[key]
+        look = Look(course.id, course.camera, course.group, message.embedding)
+        self._open[key] = msgspec.structs.replace(
+            course,
+            tags=message.tags,
+            vector=message.embedding,
+            encoder=message.model,
+            similar=alike(look, self._looks, _ALIKE),
+        )
         if not self._open[key].told[0]:
             yield from self._ask_description(key)
 
@@ -360,6 +373,7 @@ class Trigger(Stage):
         """Close the books on an incident and ask for its last description."""
         del self._open[key]
         self._asked.pop(course.id, None)
+        self._looks.append(Look(course.id, course.camera, course.group, course.vector))
         now = self.context.clock.now()[0]
         seen_ns = self._presence.get(key, Presence()).at_ns
         self._blind[key] = Nanoseconds(seen_ns + round(self._rows.blind_s * 1e9))

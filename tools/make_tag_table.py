@@ -267,6 +267,7 @@ def main() -> None:
     write_npz(
         arguments.out,
         {
+            "classes": np.array(classes),
             "class_vectors": np.array([model.embed(f"a photo of a {name}") for name in classes], np.float16),
             "tags": np.array(list(TAGS)),
             "tag_vectors": np.array([model.embed_all(what.split("|")) for what in TAGS.values()], np.float16),

@@ -107,6 +107,18 @@ class Analysis(_Part, frozen=True, kw_only=True):
     decode_tok_s: float | UnsetType = UNSET
 
 
+class Features(_Part, frozen=True, kw_only=True):
+    """What a picture of it looks like, to search and compare by.
+
+    Attributes:
+        model: Of the encoder.
+        vector: 384 float16, little endian, of unit length, in base 64: a point among the meanings of texts.
+    """
+
+    model: str
+    vector: str
+
+
 class Thermal(_Part, frozen=True, kw_only=True):
     """How hot the board is."""
 
@@ -129,6 +141,7 @@ class EventData(_Part, frozen=True, kw_only=True):
     operation: Operation
     ended_by: EndedBy | UnsetType = UNSET
     continues: str | UnsetType = UNSET
+    similar_to: tuple[str, ...] | UnsetType = UNSET
     topic: str | UnsetType = UNSET
     clock: ClockState | UnsetType = UNSET
     media: Media | UnsetType = UNSET
@@ -140,6 +153,7 @@ class EventData(_Part, frozen=True, kw_only=True):
     details: Details | UnsetType = UNSET
     timing_ms: dict[str, float] | UnsetType = UNSET
     drops: dict[str, int] | UnsetType = UNSET
+    features: Features | UnsetType = UNSET
     thermal: Thermal | UnsetType = UNSET
     evidence: tuple[Evidence, ...] | UnsetType = UNSET
     config_hash: str | UnsetType = UNSET

@@ -69,6 +69,9 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     best_view: float = 0.0  # how good it is
     encoded_view: float = 0.0  # how good the one was that the tags are of
     encodings: int = 0
+    vector: bytes = b""  # of the picture that the tags are of; see `FeaturesEncoded.embedding`
+    encoder: str = ""  # which model made it
+    similar: tuple[IncidentId, ...] = ()  # earlier incidents whose pictures look like it
     revision: int = 0  # events raised
     analysis: Analysis = Analysis(status="pending")
     told: tuple[str, tuple[str, ...]] = ("", ())  # group and rules that the last description was asked with

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from pipeline.core.events import (
     Candidate,
     Event,
     EventData,
+    Features,
     Media,
     Motion,
     Scene,
@@ -109,6 +111,8 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
             operation=operation,
             ended_by=ended_by or UNSET,
             continues=course.continues or UNSET,
+            similar_to=course.similar or UNSET,
+            features=_features(course) if ended_by is not None and course.vector else UNSET,
             topic=next((topic for rule, topic in _TOPICS if rule in course.rules), _OBJECT_TOPIC),
             media=_media(course, uri, ended=ended_by is not None),
             motion=_motion(course, moving=ended_by is None),
@@ -121,6 +125,10 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
         severity=_severity(course.analysis),
     )
     return course, event
+
+
+def _features(course: Course) -> Features:
+    return Features(model=course.encoder, vector=base64.b64encode(course.vector).decode())
 
 
 def _severity(analysis: Analysis) -> Priority | None:

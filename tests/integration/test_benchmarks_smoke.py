@@ -48,6 +48,15 @@ def few_clips(folder):
     return [folder]
 
 
+def known_clip(folder):
+    """One clip whose content is known."""
+    if not FOOTAGE.is_dir():
+        pytest.skip(f"{FOOTAGE} is not there: the clips with ground truth are shared between checkouts")
+    (folder / "clips").mkdir()
+    (folder / "clips" / "iot_bottle.mp4").symlink_to(FOOTAGE / "clips" / "iot_bottle.mp4")
+    return [folder]
+
+
 def boot_model(_):
     """The language model that a test before may have fetched."""
     try:
@@ -104,6 +113,7 @@ BENCHMARKS = {
     "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
     }),
+    "search": ([], known_clip, {"queries", "recall_at_5", "ceiling_at_5", "chance"}),
     "verdict": (
         ["--model", "boot", "--rounds", "1", "--incidents", "3", "--threads", "1"], llamacpp_and_boot_model, {
         "new_vs_llamacpp_json", "remembered_vs_llamacpp_json", "new_p50_ms", "remembered_p50_ms", "budget_kept",

@@ -39,7 +39,7 @@ class Camera:
 
     def answers_to(self, message):
         if isinstance(message, m.FeaturesWanted) and "features" in self.answers:
-            yield m.FeaturesEncoded(incident=message.incident, tags=("backpack",), embedding=b"", model="x")
+            yield m.FeaturesEncoded(incident=message.incident, tags=("backpack",), embedding=b"\x00<", model="x")
         if isinstance(message, m.DescriptionWanted) and "reports" in self.answers:
             analysis = templates.describe(message.facts, "no_model")
             yield m.IncidentDescribed(incident=message.incident, revision=message.revision, analysis=analysis)
@@ -486,6 +486,26 @@ def test_a_stay_ends_with_a_pause(camera):
     last = gate.events()[-1].data
     assert last.continues is msgspec.UNSET
     assert last.facts.track.dwell_s < 10
+
+
+def test_an_incident_that_looks_like_an_earlier_one_names_it(camera):
+    gate = camera()
+    gate.walk(4)
+    gate.quiet(4)
+    gate.walk(4, start_s=20)
+    gate.quiet(24)
+    first, second = dict.fromkeys(event.subject for event in gate.events())
+    ends = {event.subject: event.data for event in gate.events() if event.data.operation == "end"}
+    assert ends[first].similar_to is msgspec.UNSET
+    assert ends[second].similar_to == (first,)
+    assert ends[second].features.model == "x"
+
+
+def test_features_come_once_with_the_end(camera):
+    gate = camera()
+    gate.walk(4)
+    gate.quiet(4)
+    assert [event.data.operation for event in gate.events() if event.data.features] == ["end"]
 
 
 class Limit(Camera):

@@ -1,0 +1,133 @@
+"""Incidents by words: those whose pictures fit a text, best first."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from models import catalog
+from models.search import Meant, TextSearch
+from models.sentences import open_sentences
+from models.tags import TagTable
+from pipeline.core import words
+from pipeline.core.errors import ConfigError
+from pipeline.resources import config_file
+from pipeline.view.timeline import console, printable, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_SIZE = 384
+
+
+class _Features(msgspec.Struct, frozen=True):
+    vector: str = ""
+
+
+class _Scene(msgspec.Struct, frozen=True):
+    label: str = ""
+
+
+class _Evidence(msgspec.Struct, frozen=True):
+    ref: str = ""
+
+
+class _Data(msgspec.Struct, frozen=True):
+    features: _Features | None = None
+    scene: _Scene = _Scene()
+    evidence: tuple[_Evidence, ...] = ()
+
+
+class _Shape(msgspec.Struct, frozen=True):
+    """What is read here of an event."""
+
+    time: str
+    subject: str
+    source: str
+    data: _Data
+
+
+class Found(NamedTuple):
+    """An incident and how well the text fits it, -1..1."""
+
+    incident: str
+    score: float
+    time: str
+    camera: str
+    what: str
+    picture: str
+
+
+def search(path: Path, query: str) -> tuple[list[Found], list[int], Meant]:
+    """Rank the incidents of a file of events by a text.
+
+    Returns:
+        The incidents, best first; the numbers of lines that are no events; what the text was taken for.
+
+    Raises:
+        ConfigError: The text is empty, or like nothing that pictures tell, or no incident has features.
+    """
+    if not query.strip():
+        raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
+    bad: list[int] = []
+    rows = [(event, vector) for _, event in read(path, _Shape, bad) if (vector := _vector(event)) is not None]
+    if not rows:
+        raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
+    lexicon = words.load(config_file("words.toml"))
+    finder = TextSearch(TagTable.load(catalog.verified("conse-minilm")), lexicon, open_sentences())
+    meant = finder.meant(query)
+    if not meant.shares:
+        raise ConfigError(
+            f"`{query}` is no kind of thing or scene: pictures tell neither colours nor sizes, numbers or actions"
+        )
+    scores = finder.rank(query, [vector for _, vector in rows])
+    found = [_found(event, score) for (event, _), score in zip(rows, scores, strict=True)]
+    return sorted(found, key=lambda one: -one.score), bad, meant
+
+
+def show(path: Path, query: str, most: int, *, as_json: bool) -> None:
+    """Print the incidents that fit a text best."""
+    found, bad, meant = search(path, query)
+    if as_json:
+        for one in found[:most]:
+            sys.stdout.write(msgspec.json.encode(one._asdict()).decode() + "\n")
+    else:
+        near = ", ".join(f"{name} {share:.0%}" for name, share in meant.shares[:3])
+        left = f"; not told by pictures: {', '.join(meant.untold)}" if meant.untold else ""
+        table = Table("fits", "incident", "time (UTC)", "camera", "what", "picture", title_justify="left")
+        table.title = f"{printable(query)} (taken for: {near}{left})"
+        for one in found[:most]:
+            cells = (f"{one.score:.2f}", one.incident, one.time, one.camera, one.what, one.picture)
+            table.add_row(*(Text(printable(cell)) for cell in cells))
+        console().print(table)
+    if bad:
+        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+
+
+def _vector(event: _Shape) -> NDArray[np.float32] | None:
+    """The picture's vector; None where there is none that can be read."""
+    if event.data.features is None:
+        return None
+    try:
+        stored = base64.b64decode(event.data.features.vector, validate=True)
+    except binascii.Error:
+        return None
+    if len(stored) != 2 * _SIZE:
+        return None
+    found = np.frombuffer(stored, np.dtype("<f2")).astype(np.float32)
+    return found if np.isfinite(found).all() else None
+
+
+def _found(event: _Shape, score: float) -> Found:
+    camera = event.source.rpartition("/camera/")[2]
+    picture = event.data.evidence[-1].ref if event.data.evidence else ""
+    return Found(event.subject, round(score, 4), event.time, camera, event.data.scene.label, picture)
