@@ -10,13 +10,17 @@ import numpy as np
 from models import catalog
 from models.detectors import square_around
 from models.encoders import fill, gate
+from models.encoders.watched import Mark, Watched
 from models.planes import CropReader
 from models.tags import TagTable
 from pipeline.core.messages import EncoderReported, FeaturesEncoded, FeaturesWanted
 from pipeline.core.stage import Stage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from models.encoders import Encoder
+    from pipeline.core.events import Details
     from pipeline.core.frames import Planes
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs
@@ -34,15 +38,39 @@ class Encode(Stage):
         """Load the encoder and the table of tags, checked against their hashes, and run once."""
         settings = self.context.settings.encode
         trace_s = 0.0 if self.context.clock.media else _TRACE_S  # how far it gets in a time is no matter for a replay
-        admission = gate.admit(catalog.verified(settings.model), settings.model, settings, trace_s)
-        self._encoder = admission.encoder
         self._report: EncoderReported | None = None
-        if settings.backend != "cpu":  # of the processor there is nothing to prove
-            self._report = EncoderReported(state=admission.state, details=admission.details)
+        self._encoder: Encoder | None
+        model = catalog.verified(settings.model)
+        if settings.backend == "cpu":  # of the processor there is nothing to prove
+            self._encoder = gate.processor(model)
+        else:
+            self._encoder = self._accelerated(model, trace_s)
         self._tags = TagTable.load(catalog.verified("conse-minilm"))
         if self._encoder is not None:
             self._crops = CropReader(self._encoder.input.shape[2])
             self._encoder.run()
+
+    def _accelerated(self, model: Path, trace_s: float) -> Encoder | None:
+        """What the gate admits, watched from then on; the processor, where the accelerator took a process with it."""
+        settings, folder = self.context.settings.encode, self.context.state_dir
+        mark = Mark(folder / "encode.mark" if folder else None, self.context.lives)
+        if mark.state() != "idle":
+            ended = "a process ended or hung in it" if mark.state() == "running" else "it failed before"
+            mark.set("given_up")
+            self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
+            return gate.processor(model)
+        mark.set("running")  # native code of somebody else is opened
+        admission = gate.admit(model, settings.model, settings, trace_s)
+        mark.set("idle")
+        self._report = EncoderReported(state=admission.state, details=admission.details)
+        if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
+            return admission.encoder
+        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark)
+
+    def _fallback(self, reason: str) -> EncoderReported:
+        settings = self.context.settings.encode
+        details: Details = {"model": settings.model, "backend": settings.backend, "runs_on": "cpu", "reason": reason}
+        return EncoderReported(state="fallback", details=details)
 
     def begin(self) -> Outputs:
         """Tell what came of the accelerator; a replay, which has no time yet, tells it with its first keyframe."""
@@ -59,7 +87,11 @@ class Encode(Stage):
             return
         with self.context.keyframes.reading(message.keyframe) as planes:
             self._fill(self._encoder, planes, message)
+        fault = self._fault()
         self._encoder.run()
+        if self._fault() != fault:
+            self._report = self._fallback(self._fault())
+            yield from self._told(message.keyframe.pts_ns, message.keyframe.utc_ns)
         logits = self._encoder.logits
         yield FeaturesEncoded(
             incident=message.incident,
@@ -67,6 +99,9 @@ class Encode(Stage):
             embedding=self._tags.vector(logits).astype(np.dtype("<f2")).tobytes(),
             model=settings.model,
         )
+
+    def _fault(self) -> str:
+        return self._encoder.fault if isinstance(self._encoder, Watched) else ""
 
     def _told(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         """Say once what the accelerator is worth. A replay tells only what went wrong, as of a language model."""

@@ -50,7 +50,7 @@ def settings(**tables):
     return msgspec.convert({"cameras": {"gate": {"source": "synthetic://"}}} | tables, Settings)
 
 
-def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir=None, **tables):
+def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir=None, lives=0, **tables):
     """A stage's surroundings with one camera `gate` and one ring for everything."""
     tables.setdefault("cameras", {"gate": {"source": source}})
     return StageContext(
@@ -60,6 +60,7 @@ def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir
         clock=clock or FakeClock(),
         camera=camera,
         state_dir=state_dir,
+        lives=lives,
     )
 
 

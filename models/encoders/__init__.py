@@ -5,8 +5,10 @@ Nobody opens an accelerator but `models.encoders.gate`, which proves that it run
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Protocol
 
+import cv2
 import numpy as np
 
 if TYPE_CHECKING:
@@ -55,7 +57,17 @@ def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8]) -> None:
     """
     if target.shape != (1, 3, *bgr.shape[:2]):
         raise ValueError(f"a picture of {bgr.shape} does not fit an input of {target.shape}")
+    codes = _codes(*bgr.shape[:2])
     for channel in range(3):
-        plane = target[0, channel]
-        np.subtract(bgr[:, :, 2 - channel], np.float32(127), out=plane)
-        np.multiply(plane, np.float32(1 / 128), out=plane)
+        cv2.extractChannel(bgr, 2 - channel, dst=codes)
+        cv2.LUT(codes, _VALUES, dst=target[0, channel])
+
+
+_VALUES = ((np.arange(256) - 127) / 128).astype(np.float32)
+"""What each code of a pixel becomes; exact, as 128 is a power of two."""
+
+
+@functools.cache
+def _codes(height: int, width: int) -> NDArray[np.uint8]:
+    """One channel, (H, W), kept between pictures; numpy would ask for a buffer at every one."""
+    return np.empty((height, width), np.uint8)

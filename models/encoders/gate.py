@@ -189,6 +189,11 @@ def details(model: str, found: Evidence, policy: Policy) -> Details:
     return told
 
 
+def processor(model: Path) -> Encoder:
+    """The encoder on the CPU, which has nothing to prove. Raises ModelError: the model cannot be read."""
+    return backends.baseline(model)
+
+
 def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0) -> Admission:
     """Open the configured back end, let it prove itself, and decide what to use.
 
@@ -229,12 +234,12 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float) -> tuple[Any
     try:
         encoder = backends.open_encoder(chosen, model, backends.file(settings, model), graph)
         pictures = probes(encoder.input.shape)
-        answers = _answers(encoder, pictures)  # the first run warms up
+        given = answers(encoder, pictures)  # the first run warms up
     except ModelError as error:
         return None, Evidence(name, f"{error}{_hint(name, str(error))}")
     except FAULTS as error:
         return None, Evidence(name, f"it opened the model and cannot run it: {error}{_hint(name, str(error))}")
-    similar = least_cosine(answers, _answers(backends.baseline(model), pictures))
+    similar = least_cosine(given, answers(backends.baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
         wrong = first_wrong(chosen, model, settings.min_cosine, trace_s)
@@ -279,7 +284,7 @@ def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np
     return picture
 
 
-def _answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+def answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
     """Copies of all outputs for all pictures, sorted by their names."""
     found: list[NDArray[np.float32]] = []
     for picture in pictures:
@@ -335,8 +340,8 @@ def first_wrong(
             truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
             tried = PluginEncoder(chosen.module, shown, chosen.options)
             pictures = probes(truth.input.shape, 1)
-            _answers(truth, pictures)
-            _answers(tried, pictures)
+            answers(truth, pictures)
+            answers(tried, pictures)
         except (ModelError, *FAULTS):
             continue  # cannot be shown alone, e.g. no float: the nodes around it can
         similar = cosine(tried.outputs[tensor], truth.outputs[tensor])

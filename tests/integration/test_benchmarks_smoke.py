@@ -78,7 +78,11 @@ BENCHMARKS = {
         "seconds", "vs_hashing", "peak_mb", "kl", "same_token",
     }),
     "encoder": (["--rounds", "1", "--runs", "20"], None, {
-        "cosine_qnn", "cosine_openvino", "encode_vs_bare_run", "alloc_per_frame", "rss_slope_kb_per_1000",
+        "cosine_qnn", "cosine_openvino", "encode_vs_bare_run", "alloc_per_frame", "objects_per_frame",
+        "rss_slope_kb_per_1000",
+    }),
+    "encoder_faults": (["--incidents", "1", "--faults", "raises", "dies"], None, {
+        "faults", "told_once", "incidents_lost", "encoded_since",
     }),
     "engine": (
         ["--model", "boot", "--rounds", "1", "--recipes", "keep", "--threads", "1", "--positions", "16"],
@@ -122,6 +126,8 @@ BENCHMARKS = {
     ),
 }  # fmt: skip
 EXACT = {
+    "encoder": {"alloc_per_frame": 0},
+    "encoder_faults": {"told_once": 2, "incidents_lost": 0},
     "footage": {"identical": True, "bad_inputs_named": 3},
     "hop": {"pixel_copies": 0},
     "kill": {

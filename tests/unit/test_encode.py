@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.encoders import gate
+from models.encoders.watched import Mark
 from pipeline.core import messages as m
 from stages.encode import Encode
 from tests.fakes import FakeClock, context, frame
@@ -24,6 +25,18 @@ def stage(monkeypatch):
         return found
 
     return made
+
+
+@pytest.mark.parametrize(("left", "reason"), [("running", "a process ended or hung in it"), ("given_up", "it failed")])
+def test_an_accelerator_that_took_a_process_with_it_is_not_opened_again(tmp_path, monkeypatch, left, reason):
+    Mark(tmp_path / "encode.mark", 0).set(left)
+    monkeypatch.setattr(gate, "admit", lambda *_: pytest.fail("it was opened"))
+    encode = Encode(context(None, state_dir=tmp_path, lives=1, encode={"backend": "qnn"}))
+    encode.warm_up()
+    (report,) = encode.begin()
+    assert (report.state, report.details["runs_on"]) == ("fallback", "cpu")
+    assert reason in report.details["reason"]
+    assert Mark(tmp_path / "encode.mark", 1).state() == "given_up"
 
 
 @pytest.mark.parametrize("state", ["loaded", "fallback", "rejected"])
