@@ -123,10 +123,30 @@ def verified(name: str) -> Path:
     """
     file = path(name)
     try:
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = _digest(file)
     except OSError as error:
         raise ModelError(f"cannot read model file {file} ({error.strerror}); reinstall fieldwatch") from error
     if digest != row(name).sha256:
         raise ModelError(f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch")
     return file
+
+
+def own(file: Path, sha256: str) -> str:
+    """The digest of a file that an operator brought. Raises ModelError: it cannot be read, or is not the one meant.
+
+    Args:
+        file: Which.
+        sha256: That it must have; empty: any.
+    """
+    try:
+        digest = _digest(file)
+    except OSError as error:
+        raise ModelError(f"cannot read model file {file}: {error.strerror}") from error
+    if sha256 and digest != sha256.casefold():
+        raise ModelError(f"{file} is not the file that is meant: its sha256 is {digest}, encode.sha256 says {sha256}")
+    return digest
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -26,6 +26,10 @@ CLASSES_USED = 15
 FLATTENING = 0.5
 """Exponent over the classes' likelihoods."""
 
+CLIP_SCALE = 100.0
+LEAST_SHARE = 0.15
+"""Among the tags of a table, by eye."""
+
 EVEN_COSINE = 0.5
 COSINE_STEP = 0.08
 """Likelihood is 1/2 at the first and 0.73 one step above: set by eye on camera pictures, no calibration."""
@@ -41,6 +45,50 @@ class Tag(NamedTuple):
 
     name: str
     likelihood: float
+
+
+class VectorTable:
+    """Tags of an encoder that answers in the space of texts, as CLIP does.
+
+    Args:
+        names: The tags.
+        vectors: (tags, size) float32, in the order of `names`; of any length.
+        scale: Of cosines before they become shares: the model's own, of CLIP 100.
+    """
+
+    def __init__(self, names: tuple[str, ...], vectors: NDArray[np.float32], scale: float) -> None:
+        self._names = names
+        self._vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        self._scale = scale
+
+    @classmethod
+    def load(cls, path: Path, size: int) -> Self:
+        """Reads `names`, `vectors` and, where it is there, `scale` from an .npz file.
+
+        Raises:
+            ModelError: It cannot be read, or its vectors are not of this size.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as table:
+                names = tuple(map(str, table["names"]))
+                vectors = table["vectors"].astype(np.float32)
+                scale = float(table["scale"]) if "scale" in table else CLIP_SCALE
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ModelError(f"{path} is no table of tags: it holds `names` and `vectors` ({error})") from error
+        if vectors.shape != (len(names), size) or not names or not np.linalg.norm(vectors, axis=1).all():
+            raise ModelError(
+                f"{path}: {len(names)} names, vectors of {vectors.shape}, but the encoder answers vectors of {size}: "
+                "make it with the text half of this very model"
+            )
+        return cls(names, vectors, scale)
+
+    def tags(self, vector: NDArray[np.float32], count: int = 3) -> tuple[Tag, ...]:
+        """The tags that fit a picture's vector (size,) of unit length, likeliest first; none that has a small share."""
+        cosines = self._scale * (self._vectors @ vector)
+        shares = np.exp(cosines - cosines.max())
+        shares /= shares.sum()
+        order = np.argsort(-shares, kind="stable")[:count]
+        return tuple(Tag(self._names[at], float(shares[at])) for at in order if shares[at] >= LEAST_SHARE)
 
 
 class TagTable:

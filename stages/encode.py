@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,17 +10,18 @@ import numpy as np
 
 from models import catalog
 from models.detectors import square_around
-from models.encoders import fill, gate
+from models.encoders import OURS, Reading, fill, gate
 from models.encoders.watched import Mark, Watched
+from models.features import Conse, Direct
 from models.planes import CropReader
-from models.tags import TagTable
+from models.tags import TagTable, VectorTable
+from pipeline.core.errors import ModelError
 from pipeline.core.messages import EncoderReported, FeaturesEncoded, FeaturesWanted
 from pipeline.core.stage import Stage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from models.encoders import Encoder
+    from models.features import Features
     from pipeline.core.events import Details
     from pipeline.core.frames import Planes
     from pipeline.core.messages import AnyMessage
@@ -40,15 +42,38 @@ class Encode(Stage):
         trace_s = 0.0 if self.context.clock.media else _TRACE_S  # how far it gets in a time is no matter for a replay
         self._report: EncoderReported | None = None
         self._encoder: Encoder | None
-        model = catalog.verified(settings.model)
+        model = self._file()
         if settings.backend == "cpu":  # of the processor there is nothing to prove
             self._encoder = gate.processor(model)
         else:
             self._encoder = self._accelerated(model, trace_s)
-        self._tags = TagTable.load(catalog.verified("conse-minilm"))
         if self._encoder is not None:
-            self._crops = CropReader(self._encoder.input.shape[2])
+            self._crops = CropReader(self._reading.side(self._encoder.input.shape))
             self._encoder.run()
+            self._features = self._table(self._encoder)
+
+    def _file(self) -> Path:
+        """The model's file, checked; one of the operator's own is named with the beginning of its hash."""
+        settings = self.context.settings.encode
+        self._own = settings.model.endswith(".onnx")
+        self._name, self._reading = settings.model, OURS
+        if not self._own:
+            return catalog.verified(settings.model)
+        file = Path(settings.model)
+        self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
+        self._reading = Reading(settings.layout, settings.mean, settings.deviation)
+        return file
+
+    def _table(self, encoder: Encoder) -> Features:
+        """What answers are turned into: a vector and tags."""
+        settings = self.context.settings.encode
+        if not self._own:
+            return Conse(TagTable.load(catalog.verified("conse-minilm")))
+        name = settings.embedding or next(reversed(encoder.outputs))
+        if name not in encoder.outputs:
+            raise ModelError(f"{settings.model} has no output {name}: there are {', '.join(encoder.outputs)}")
+        size = encoder.outputs[name].size
+        return Direct(name, VectorTable.load(Path(settings.table), size) if settings.table else None)
 
     def _accelerated(self, model: Path, trace_s: float) -> Encoder | None:
         """What the gate admits, watched from then on; the processor, where the accelerator took a process with it."""
@@ -60,16 +85,16 @@ class Encode(Stage):
             self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
             return gate.processor(model)
         mark.set("running")  # native code of somebody else is opened
-        admission = gate.admit(model, settings.model, settings, trace_s)
+        admission = gate.admit(model, self._name, settings, trace_s, self._reading)
         mark.set("idle")
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder
-        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark)
+        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark, self._reading)
 
     def _fallback(self, reason: str) -> EncoderReported:
         settings = self.context.settings.encode
-        details: Details = {"model": settings.model, "backend": settings.backend, "runs_on": "cpu", "reason": reason}
+        details: Details = {"model": self._name, "backend": settings.backend, "runs_on": "cpu", "reason": reason}
         return EncoderReported(state="fallback", details=details)
 
     def begin(self) -> Outputs:
@@ -92,12 +117,12 @@ class Encode(Stage):
         if self._fault() != fault:
             self._report = self._fallback(self._fault())
             yield from self._told(message.keyframe.pts_ns, message.keyframe.utc_ns)
-        logits = self._encoder.logits
+        vector, tags = self._features.of(self._encoder, settings.tags)
         yield FeaturesEncoded(
             incident=message.incident,
-            tags=tuple(tag.name for tag in self._tags.tags(logits, settings.tags)) if settings.tags else (),
-            embedding=self._tags.vector(logits).astype(np.dtype("<f2")).tobytes(),
-            model=settings.model,
+            tags=tuple(tag.name for tag in tags),
+            embedding=vector.astype(np.dtype("<f2")).tobytes(),
+            model=self._name,
         )
 
     def _fault(self) -> str:
@@ -116,4 +141,4 @@ class Encode(Stage):
         upright = (width, height) if frame.rotation in (0, 180) else (height, width)
         square = square_around(message.box, *upright, margin=_MARGIN, smallest=_SMALLEST)
         pixels = square.stored(width, height, frame.rotation)
-        fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation))
+        fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation), self._reading)

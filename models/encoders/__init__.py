@@ -6,31 +6,39 @@ Nobody opens an accelerator but `models.encoders.gate`, which proves that it run
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import cv2
 import numpy as np
 
+from pipeline.core.errors import ModelError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from models.encoders.placement import Placement
 
 
 class Encoder(Protocol):
-    """A model that turns one 224x224 picture into a vector, through buffers that stay where they are."""
+    """A model that turns one picture into a vector, through buffers that stay where they are."""
 
     @property
     def input(self) -> NDArray[np.float32]:
-        """What `run` reads, (1, 3, 224, 224) float32 RGB; the same array for good, filled in place."""
+        """What `run` reads, float32 RGB, (1, 3, 224, 224) of the bundled one; the same array, filled in place."""
+
+    @property
+    def outputs(self) -> dict[str, NDArray[np.float32]]:
+        """Every output of the last run by its name, in its own shape; borrowed, the next run overwrites them."""
 
     @property
     def output(self) -> NDArray[np.float32]:
-        """The embedding of the last run, (1280,) float32; borrowed, the next run overwrites it."""
+        """The embedding of the last run, (1280,) float32 of the bundled one; borrowed likewise."""
 
     @property
     def logits(self) -> NDArray[np.float32]:
-        """The ImageNet logits of the last run, (1000,) float32; borrowed likewise."""
+        """The logits of the last run, (1000,) float32 of the bundled one, of ImageNet; borrowed likewise."""
 
     @property
     def zero_copy(self) -> bool:
@@ -43,31 +51,73 @@ class Encoder(Protocol):
         """What runs where; constant after construction."""
 
 
-def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8]) -> None:
-    """Writes a picture into an encoder's input in place, as EfficientNet-Lite was trained: (x-127)/128, RGB.
+class Reading(NamedTuple):
+    """How a model wants its picture.
 
-    ImageNet's mean and deviation cost this network a tenth of its accuracy.
+    Attributes:
+        layout: Of its input: planes of one colour, or pixels of three.
+        mean: Of R, G and B, 0..255: taken away,
+        deviation: then divided by.
+    """
+
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    mean: tuple[float, float, float] = (127.0, 127.0, 127.0)
+    deviation: tuple[float, float, float] = (128.0, 128.0, 128.0)
+
+    def side(self, shape: Sequence[int]) -> int:
+        """The side of its picture in pixels. Raises ModelError: the input is no square picture of three colours."""
+        colours, sides = (shape[1:2], shape[2:]) if self.layout == "nchw" else (shape[3:], shape[1:3])
+        if len(shape) != 4 or shape[0] != 1 or list(colours) != [3] or len(set(sides)) != 1 or sides[0] % 2:  # noqa: PLR2004
+            other = "nhwc" if self.layout == "nchw" else "nchw"
+            raise ModelError(
+                f"its input is {tuple(shape)}, where layout {self.layout} wants one square RGB picture, an even side: "
+                f"set encode.layout to {other}, or export the model with a fixed input"
+            )
+        return sides[0]
+
+
+OURS = Reading()
+"""Of the bundled encoder, as EfficientNet-Lite was trained: ImageNet's mean and deviation cost it a tenth."""
+
+
+def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: Reading = OURS) -> None:
+    """Writes a picture into an encoder's input in place, asking for no memory.
 
     Args:
-        target: (1, 3, H, W) float32, overwritten.
+        target: (1, 3, H, W) float32, or (1, H, W, 3), overwritten.
         bgr: (H, W, 3) uint8, read only.
+        reading: How the model wants it.
 
     Raises:
         ValueError: The shapes do not fit.
     """
-    if target.shape != (1, 3, *bgr.shape[:2]):
+    height, width = bgr.shape[:2]
+    if target.shape != ((1, 3, height, width) if reading.layout == "nchw" else (1, height, width, 3)):
         raise ValueError(f"a picture of {bgr.shape} does not fit an input of {target.shape}")
-    codes = _codes(*bgr.shape[:2])
+    codes, values = _codes(height, width), _values(reading)
     for channel in range(3):
         cv2.extractChannel(bgr, 2 - channel, dst=codes)
-        cv2.LUT(codes, _VALUES, dst=target[0, channel])
+        if reading.layout == "nchw":
+            cv2.LUT(codes, values[channel], dst=target[0, channel])
+        else:
+            cv2.insertChannel(cv2.LUT(codes, values[channel], dst=_plane(height, width)), target[0], channel)
 
 
-_VALUES = ((np.arange(256) - 127) / 128).astype(np.float32)
-"""What each code of a pixel becomes; exact, as 128 is a power of two."""
+@functools.cache
+def _values(reading: Reading) -> NDArray[np.float32]:
+    """What each code of a pixel becomes, (3, 256) float32 of R, G and B."""
+    mean, deviation = np.array(reading.mean)[:, None], np.array(reading.deviation)[:, None]
+    values: NDArray[np.float32] = ((np.arange(256) - mean) / deviation).astype(np.float32)
+    return values
 
 
 @functools.cache
 def _codes(height: int, width: int) -> NDArray[np.uint8]:
     """One channel, (H, W), kept between pictures; numpy would ask for a buffer at every one."""
     return np.empty((height, width), np.uint8)
+
+
+@functools.cache
+def _plane(height: int, width: int) -> NDArray[np.float32]:
+    """The same of values."""
+    return np.empty((height, width), np.float32)

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 import structlog
 
-from models.encoders import backends, fill, onnxfile
+from models.encoders import OURS, Reading, backends, fill, onnxfile
 from models.encoders.placement import CASTS, Node, Placement, by_kind
 from models.encoders.remedies import remedy
 from pipeline.core.errors import ModelError
@@ -194,7 +194,9 @@ def processor(model: Path) -> Encoder:
     return backends.baseline(model)
 
 
-def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0) -> Admission:
+def admit(
+    model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0, reading: Reading = OURS
+) -> Admission:
     """Open the configured back end, let it prove itself, and decide what to use.
 
     Args:
@@ -202,6 +204,7 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
         name: What the operator calls it.
         settings: Back end, its options, and the policy.
         trace_s: How long to look for the first wrong node, if the answers are wrong; 0: not at all.
+        reading: How the model wants its picture.
 
     Raises:
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
@@ -209,7 +212,7 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
     policy = Policy.of(settings)
     if settings.backend == "cpu":
         return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, Evidence("cpu"))
-    encoder, found = examined(model, settings, trace_s)
+    encoder, found = examined(model, settings, trace_s, reading)
     way, reasons, told = course(found, policy), problems(found, policy), details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
     (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
@@ -218,7 +221,7 @@ def admit(model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
 
 
-def examined(model: Path, settings: EncodeSettings, trace_s: float) -> tuple[Any, Evidence]:
+def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Reading = OURS) -> tuple[Any, Evidence]:
     """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
 
     Raises:
@@ -233,7 +236,7 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float) -> tuple[Any
         return None, Evidence(name, text)
     try:
         encoder = backends.open_encoder(chosen, model, backends.file(settings, model), graph)
-        pictures = probes(encoder.input.shape)
+        pictures = probes(encoder.input.shape, PROBES, reading)
         given = answers(encoder, pictures)  # the first run warms up
     except ModelError as error:
         return None, Evidence(name, f"{error}{_hint(name, str(error))}")
@@ -242,7 +245,7 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float) -> tuple[Any
     similar = least_cosine(given, answers(backends.baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
-        wrong = first_wrong(chosen, model, settings.min_cosine, trace_s)
+        wrong = first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
     return encoder, Evidence(name, "", encoder.placement(), similar, wrong)
 
 
@@ -250,12 +253,13 @@ def _hint(backend: str, text: str) -> str:
     return f": {remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
 
 
-def probes(shape: Sequence[int], count: int = PROBES) -> list[NDArray[np.float32]]:
+def probes(shape: Sequence[int], count: int = PROBES, reading: Reading = OURS) -> list[NDArray[np.float32]]:
     """Inputs that say something about a model, the same on every machine: drawn pictures where it reads pictures.
 
     Args:
-        shape: Of the input; (1, 3, H, W) is taken for a picture.
+        shape: Of the input; a picture in the layout of `reading` gets pictures.
         count: How many.
+        reading: How the model wants them.
 
     Returns:
         float32 of that shape each.
@@ -264,8 +268,9 @@ def probes(shape: Sequence[int], count: int = PROBES) -> list[NDArray[np.float32
     made = []
     for _ in range(count):
         one = np.zeros(tuple(shape), np.float32)
-        if len(shape) == 4 and shape[:2] == (1, 3):  # noqa: PLR2004 - axes of a picture
-            fill(one, _picture(random, int(shape[2]), int(shape[3])))
+        sides = shape[2:] if reading.layout == "nchw" else shape[1:3]
+        if len(shape) == 4 and tuple(shape) in {(1, 3, *sides), (1, *sides, 3)}:  # noqa: PLR2004 - axes of a picture
+            fill(one, _picture(random, int(sides[0]), int(sides[1])), reading)
         else:
             one[...] = random.normal(0, 0.5, one.shape)
         made.append(one)
@@ -309,7 +314,13 @@ def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
 
 
 def first_wrong(
-    chosen: Backend, model: Path, limit: float, within_s: float, *, clock: Callable[[], float] = time.monotonic
+    chosen: Backend,
+    model: Path,
+    limit: float,
+    within_s: float,
+    reading: Reading = OURS,
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Wrong | None:
     """The first node, in the graph's order, whose result on the accelerator is not what the CPU computes.
 
@@ -321,6 +332,7 @@ def first_wrong(
         model: The ONNX file.
         limit: Least cosine that is right.
         within_s: When to give up, between two nodes.
+        reading: How the model wants its picture.
         clock: Seconds.
 
     Returns:
@@ -339,7 +351,7 @@ def first_wrong(
         try:
             truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
             tried = PluginEncoder(chosen.module, shown, chosen.options)
-            pictures = probes(truth.input.shape, 1)
+            pictures = probes(truth.input.shape, 1, reading)
             answers(truth, pictures)
             answers(tried, pictures)
         except (ModelError, *FAULTS):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import structlog
 
+from models.encoders import OURS, Reading
 from models.encoders.gate import answers, least_cosine, probes
 from pipeline.core.errors import ModelError
 
@@ -80,14 +81,17 @@ class Watched:
         baseline: Opens the same model on the CPU.
         least: Of the cosine between the answers to a probe, 0..1.
         mark: Outlives this process.
+        reading: How the model wants its picture.
     """
 
-    def __init__(self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark) -> None:
+    def __init__(  # all of it is one device
+        self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark, reading: Reading = OURS
+    ) -> None:
         self._encoder: Any = encoder
         self._baseline = baseline
         self._least = least
         self._mark = mark
-        self._probe = probes(encoder.input.shape, 1)
+        self._probe = probes(encoder.input.shape, 1, reading)
         self._truth = answers(baseline(), self._probe)
         self._runs = 0
         self._seen: tuple[int, int] | None = None  # of the last run: checksums of input and output
@@ -98,6 +102,12 @@ class Watched:
     def input(self) -> NDArray[np.float32]:
         """What `run` reads."""
         found: NDArray[np.float32] = self._encoder.input
+        return found
+
+    @property
+    def outputs(self) -> dict[str, NDArray[np.float32]]:
+        """Every output of the last run by its name."""
+        found: dict[str, NDArray[np.float32]] = self._encoder.outputs
         return found
 
     @property

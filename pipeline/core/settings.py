@@ -110,9 +110,15 @@ class ClassifySettings(_Section, frozen=True):
 
 
 class EncodeSettings(_Section, frozen=True):
-    """The feature encoder."""
+    """The feature encoder. The six keys after `model` are for an ONNX file of one's own."""
 
-    model: str = "efficientnet-lite0-224-int8"
+    model: str = "efficientnet-lite0-224-int8"  # one that comes with the package, or an ONNX file
+    sha256: str = ""  # of the file; another is refused
+    layout: Literal["nchw", "nhwc"] = "nchw"  # of its input, one RGB picture of float32
+    mean: tuple[float, float, float] = (127.0, 127.0, 127.0)  # of R, G and B, 0..255: taken away,
+    deviation: tuple[Positive, Positive, Positive] = (128.0, 128.0, 128.0)  # then divided by
+    embedding: str = ""  # the output that is the picture's vector; default: the last
+    table: str = ""  # .npz of tags and their vectors in the same space (CLIP); default: no tags
     backend: Literal["cpu", "qnn", "openvino", "plugin_ep", "mnn", "rknn"] = "cpu"
     plugin: str = ""  # of back end plugin_ep: what the provider's wheel is imported as
     artefact: str = ""  # what was made of the model for this back end (.mnn, .rknn), a file; default: the model

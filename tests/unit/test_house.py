@@ -23,7 +23,7 @@ def test_the_example_configuration_holds_the_defaults():
 
 def test_the_example_configuration_names_every_key():
     text = config_file("pipeline.toml").read_text(encoding="utf-8")
-    named = set(re.findall(r"^(?:# )?([a-z_]+) =", text, re.MULTILINE))
+    named = set(re.findall(r"^(?:# )?([a-z0-9_]+) =", text, re.MULTILINE))
     kinds = [kind for kind in vars(settings).values() if isinstance(kind, type) and kind.__name__.endswith("Settings")]
     keys = {key for kind in kinds for key in kind.__struct_fields__} - {"cameras", "zones", "masks"}
     tables = {name.removesuffix("Settings").lower() for name in (kind.__name__ for kind in kinds)}
