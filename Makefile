@@ -4,7 +4,7 @@ BIN := .venv/bin
 CONSTRAINTS := tools/constraints.txt
 
 # What an operator has to say about the demo's street.
-NOTES := "Parked cars at the street are normal." "Cyclists may ride along the street." \
+NOTES := "Cars may park along the street." "Cyclists may ride along the street." \
   "Report anybody who stays in the street for more than 10 minutes."
 
 .PHONY: demo test lint types contracts unit bench-smoke clean

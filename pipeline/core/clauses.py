@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 _HALVES = re.compile(r"\b([ap])\.\s?m\.", re.IGNORECASE)
 """Their full stops end no sentence."""
+_BUT_ALL = re.compile(
+    r"\b((?:all|every|any|no)(?:body|one|thing|one else)?(?: [a-z]+)?|none|anyone|nobody) but (?!not\b|only\b"
+    r"|report\b|call\b|tell\b)",
+    re.IGNORECASE,
+)
+"""All but children: an exception, no new clause."""
 
 
 def compile_note(text: str, lexicon: Lexicon) -> Note:
@@ -39,7 +45,8 @@ def compile_note(text: str, lexicon: Lexicon) -> Note:
         NoteError: It is empty or too long.
     """
     line = check(text)
-    drafts = [draft for clause in _clauses(_HALVES.sub(r"\1m", line)) for draft in _drafts(clause, lexicon)]
+    plain = _BUT_ALL.sub(r"\1 except ", _HALVES.sub(r"\1m", line))
+    drafts = [draft for clause in _clauses(plain) for draft in _drafts(clause, lexicon)]
     unread = []
     if not any(draft.who or draft.where for draft in drafts):
         unread.append("neither who nor where: it would never speak")
@@ -83,7 +90,7 @@ class _Clause(NamedTuple):
 
 _SENTENCES = re.compile(
     r"[;；。!！?？]\s*|\.(?=\s|$)\s*|\s*[,，]?\s+(?:but|however"
-    r"|whereas|otherwise|yet)\b,?|，?(?:但是|但|不过|然而|否则|其余"
+    r"|whereas|otherwise)\b,?|，?(?:但是|但|不过|然而|否则|其余"
     r"|其他时间)，?|:\s+|\uff1a(?!\d)"
 )
 _COMMAND = re.compile(
@@ -98,7 +105,7 @@ _EXCEPT = re.compile(
     re.IGNORECASE,
 )
 _EXCEPT_ZH = re.compile(
-    r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?|除了?(?P<those>[^，。；,;]+?)[，,](?=其他|其余|别的|谁)"
+    r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?|除了?(?P<those>[^，。；,;]+?)[，,]"
     r"|^非(?P<not>[^，。；,;]{1,8}?)(?=禁止|不得|不准|不许|不能|勿|严禁|请勿|不可)"
 )
 _EXCEPT_ZH_END = re.compile(r"[，,](?P<what>[^，。；,;]+?)(?:除外|例外)")
@@ -176,6 +183,8 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     if clause.forbids_rest:
         rest = read.when if _at_night(read.when) else When()
         yield _Draft("forbidden", (), (), where, rest, (), exception=False, both=False)
+    if said.effect is None and _NOT_SO.match(read.rest):
+        said = said._replace(effect="forbidden")
     exception = clause.exception or clause.forbids_rest
     unread = read.unread
     if exception and not who and not read.when.timed:
@@ -188,6 +197,10 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     yield _Draft(
         said.effect, who, more, where, read.when, unread, exception, said.both, read.recurring, assumed, unclear
     )
+
+
+_NOT_SO = re.compile(r"\s*(?:and |but |only )?not\b", re.IGNORECASE)
+"""`..., but not in the morning`, `not walk`: the clause before is taken back in part."""
 
 
 def _at_night(when: When) -> bool:
@@ -208,6 +221,7 @@ def _joined(drafts: list[_Draft]) -> list[Reading]:
             groups[-1] = _merged(last, draft)
     said = [group for group in groups if group.effect is not None]
     kept = [group for group in groups if group.effect is not None or group.who or not said]
+    kept = list(_of_the_same(kept))
     return list(_inherited([_reading(_weighed(group)) for group in kept]))
 
 
@@ -216,15 +230,29 @@ def _weighed(draft: _Draft) -> _Draft:
     named = any(not unit.names or not _ANYBODY.issuperset(name.name for name in unit.names) for unit in draft.who)
     if draft.effect is None and not (draft.recurring and named):
         return draft._replace(assumed=(doubts.NOT_SAID, *draft.assumed))
-    if not draft.where and not draft.when.timed and set(_names(draft.who)) <= _ANYBODY:
+    limited = draft.when.timed or draft.when.most_s or draft.when.most
+    if not draft.where and not limited and set(_names(draft.who)) <= _ANYBODY:
         return draft._replace(unclear=(*draft.unclear, doubts.BEYOND))
     return draft
+
+
+def _of_the_same(groups: list[_Draft]) -> Iterator[_Draft]:
+    """`People may walk there, but report if they stay`: who is not named again is who was allowed before."""
+    before: tuple[Unit, ...] = ()
+    for group in groups:
+        takes_back = group.effect in ("forbidden", "report") and not group.exception
+        yield group._replace(who=before) if takes_back and not group.who and before else group
+        before = group.who if group.effect in (None, "allowed") and group.who else before
 
 
 def _exception(groups: list[_Draft], draft: _Draft) -> list[_Draft]:
     """An exception has the opposite effect; of a permission only its times are taken, as those of other days."""
     main = groups[-1]
     allowed = main.effect in (None, "allowed")
+    if allowed and (draft.unread or draft.unclear):  # what it takes back is not known
+        groups[-1] = main = main._replace(unread=(*main.unread, *draft.unread), unclear=(*main.unclear, *draft.unclear))
+        if not draft.who and not draft.when.timed:
+            return []
     if allowed and not draft.who:
         if draft.when.weekdays:
             days = set(main.when.weekdays or range(7)) - set(draft.when.weekdays)

@@ -86,6 +86,9 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
     )),
     ("forbidden", (
         r"\b(?:at no time|under no circumstances?|in no case|on no account|by no means|in no way|not on any account)\b",
+        r"不(?:太|很|怎么|是很|大)?正常|很不正常|不(?:太|是很)?(?:合适|妥|好)",
+        (r"\b(?:not yet|anything but|nowhere|no longer) (?:allowed|permitted|normal|fine|ok|okay|usual|expected"
+        r"|welcome)\b"),
         r"绝不|决不|一律不|谁[也都](?:不|别)|别(?:进|来|去|停|靠|让|放|碰|爬|走|开)",
         (
             r"\b(?:nobody|no one|no-one|none|not anyone|nothing (?=may|must|should|can|is allowed"
@@ -169,7 +172,7 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
         (
             r"\b(?:may|can|allowed|permitted|fine|okay|ok|all right|alright|normal(?:ly)?"
             r"|usual(?:ly)?|expected|common(?:ly)?|welcome|ignore|disregard|skip|overlook|belongs?|acceptable"
-            r"|authori[sz]ed|entitled|regular(?:ly)?|as a rule|routine(?:ly)?|in order|legitimate"
+            r"|authori[sz]ed|entitled|open to|open for|regular(?:ly)?|as a rule|routine(?:ly)?|in order|legitimate"
             r"|tolerated|free to|(?:is|are|am) used to|has permission|have permission|part of the job|leave (?:it"
             r"|them|him|her) (?:alone|be|in peace)|dismiss|supposed to|scheduled|planned)\b"
         ),
@@ -198,13 +201,7 @@ _WORD = re.compile(r"[a-z]+|[\u3400-\u9fff]{2}", re.IGNORECASE)
 
 def said(clause: str) -> Said:
     """Read what a clause says outright. A prohibition beside a permission wins, as nothing is silenced by a guess."""
-    rest = _LEAVE_BY.sub(" may ", clause)
-    found: dict[Effect, int] = {}
-    for effect, pattern in _SAYS:
-        for hit in pattern.finditer(rest):
-            if hit[0].strip():
-                found[effect] = min(found.get(effect, len(rest)), hit.start())
-        rest = pattern.sub(lambda hit: " " * len(hit[0]), rest)
+    found, _ = _found(clause)
     weak = bool(_WEAK.search(clause))
     wanted: tuple[Effect, ...] = ("forbidden", "report")
     bad = [effect for effect in wanted if effect in found]
@@ -214,3 +211,20 @@ def said(clause: str) -> Said:
     word = _WORD.match(clause, found.get("allowed", len(clause)))
     outright = word is not None and not _WEAK.fullmatch(word[0])
     return Said(bad[0], both=outright and found.get("allowed", first) < first, weak=weak)
+
+
+def left(clause: str) -> str:
+    """A clause with the words blanked out by which it says something."""
+    return _found(clause)[1]
+
+
+def _found(clause: str) -> tuple[dict[Effect, int], str]:
+    """What a clause says, and where each begins; and the rest of it, of the same length but for `must be gone by`."""
+    rest = _LEAVE_BY.sub(lambda hit: " may".ljust(len(hit[0])), clause)
+    found: dict[Effect, int] = {}
+    for effect, pattern in _SAYS:
+        for hit in pattern.finditer(rest):
+            if hit[0].strip():
+                found[effect] = min(found.get(effect, len(rest)), hit.start())
+        rest = pattern.sub(lambda hit: " " * len(hit[0]), rest)
+    return found, rest

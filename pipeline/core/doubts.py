@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.words import STOP, Lexicon, chinese
+from pipeline.core import cues
+from pipeline.core.words import STOP, Lexicon, chinese, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +47,10 @@ _ROWS = (
          r"\b(?:is|are|to|at|from|the|of|and|or|may|can|in|on|be|by|for|with)\s*(?:\.\.+|…)?$", r"(?:可以|的|在|从|到"
          r"|和|能)\s*(?:…+)?$", whole=True),
     _row("it is not sure: `{0}`",
+         r"^(?:someone|somebody|something|anything) (?:may|can)\b", r"\bthere (?:may|can) be\b", r"\bas if\b"
+         r"|\bdead body\b",
+         r"\b(?:should|must|needs? to|have to|has to|ought to|can|supposed to) be (?:allowed|permitted)\b",
+         r"开玩笑|才怪|假的|说法|是错的|应该(?:可以|允许)",
          r"\b(?:doubts?|doubted|unsure|not sure|unclear|uncertain|wonders?|maybe|perhaps|possibly|probably|presumably"
          r"|apparently|supposedly|allegedly|seems?|seemed|looks like|look like|might|could|would|wish|wishes|hopes?"
          r"|hoping|hopefully|surely|sure|ha ha|haha)\b",
@@ -59,7 +64,8 @@ _ROWS = (
     _row("it is hardly ever so: `{0}`",
          r"\b(?:rarely|seldom|hardly|barely|scarcely|(?<!a )few)\b", r"很少|几乎(?:没|不)|偶尔|不常"),
     _row("it speaks of what is over: `{0}`",
-         r"\b(?:no longer|not any ?more|any ?more)\b(?! (?:forbidden|prohibited|matters?|counts?|interest|concern"
+         r"\b(?:(?<!and )(?<!for )no longer(?! than)|not any ?more|any ?more)\b(?! (?:forbidden|prohibited|matters?"
+         r"|counts?|interest|concern"
          r"|needs?))",
          r"(?<!\bis )(?<!\bare )(?<!\bam )(?<!\bget )(?<!\bgets )\bused to\b",
          r"\b(?:was|were|had|did|didn't|wasn't|weren't|yesterday|ago|formerly|previously|once upon|until recently"
@@ -88,7 +94,8 @@ _ROWS = (
          r"|their |the |valid |visitor |guest |parking )*(?:badges?|permits?|pass|passes"
          r"|tickets?|key ?cards?|cards?|ids?|invitations?|helmets?)|accompanied|supervised|escorted|signed|registered"
          r"|invited|approved|announced)\b",
-         r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意|批准|许可|允许)|预约|登记|事先|提前|陪同|紧急|必要时"
+         r"\b(?:for|from|by|to) (?:the |an? |my )?[a-z]+ only\b", r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意"
+         r"|批准|许可|允许)|预约|登记|事先|提前|陪同|紧急|必要时"
          r"|特殊情况|的话|需要时|有事"),
     _row("a camera cannot tell who that is: `{0}`",
          r"\b(?:mr|mrs|ms|dr)\b\.? \w+", rf"[老小阿]{_FAMILY}|{_FAMILY}(?:总|叔|姨|姐|哥|师傅|老师|医生|经理|主任"
@@ -142,6 +149,15 @@ def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lex
         lexicon: What words name.
     """
     yield from _signs(rest, whole=False)
+    if denied := _DENIED.search(cues.left(rest)):
+        yield f"it denies something: `{denied[0]}`"
+    carried = _carried((*who, *more), lexicon)
+    units = [unit for unit in lexicon.scan(rest) if unit.stem not in carried]
+    if odd := next((unit for unit in units if unit.has("suspicious") or {unit.stem, unit.text} & _STRANGERS), None):
+        yield f"it is about somebody who is not to be trusted: `{odd.text}`"
+    for unit in more:
+        if unit.has("role") and _WITH.search(rest[: unit.start]) and not any(one.has("role") for one in who):
+            yield f"it holds under a condition that nobody checks: `with {unit.text}`"
     for found in _CONDITION.finditer(rest):
         if _unchecked(found["what"] or found["zh"] or "", who, more, lexicon):
             yield f"it holds under a condition that nobody checks: `{' '.join(found[0].split())}`"
@@ -175,7 +191,7 @@ def unnamed(rest: str, where: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
     """
     modal = _MODAL.search(rest)
     told = _IGNORED.search(rest)
-    subject = (told["what"] or told["zh"]) if told else rest[: modal.start()] if modal else ""
+    subject = (told["what"] or told["zh"] or "") if told else rest[: modal.start()] if modal else ""
     unknown = [unit.text for unit in lexicon.scan(subject) if not unit.names and unit.stem not in STOP]
     if unknown and not any(unit in place for unit in unknown for place in where):
         yield f"whom it means was not read: `{' '.join(subject.split())}`"
@@ -184,9 +200,7 @@ def unnamed(rest: str, where: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
 def strange(
     rest: str, who: Sequence[Unit], where: Sequence[str], lexicon: Lexicon, effect: str | None
 ) -> Iterator[str]:
-    """Yield what was not understood of a permission: of a habit anything, else what stands before its verb.
-
-    A habit is taken for a permission only where every word of it is an ordinary doing of somebody somewhere.
+    """Yield what was not understood of a permission or a habit: what is no ordinary doing of somebody somewhere.
 
     Args:
         rest: The clause without its times.
@@ -197,29 +211,60 @@ def strange(
     """
     if effect not in (None, "allowed"):
         return
-    text = rest
-    if effect == "allowed":
-        verb = _PERMITS.search(rest)
-        text = rest[: verb.start()] if verb else ""
-    doing = lexicon.undone(text) != text or _BEING.search(text)
-    before = [unit for unit in lexicon.scan(text) if not unit.names]
-    heads = {unit.start for unit in who if not {"person", "child"}.intersection(unit.has("class"))}
-    for unit in (*who, *(unit for unit in before if unit.end + 1 in heads)):  # laundry vans are vans
+    text = cues.left(rest) if len(cues.left(rest)) == len(rest) else rest
+    doing = lexicon.undone(text) != text or bool(_BEING.search(text))
+    for unit in who:
         text = text[: unit.start] + " " * (unit.end - unit.start) + text[unit.end :]
     for place in where:
         text = text.replace(place.lower(), " ").replace(place, " ")
-    left = [*_latin(lexicon.undone(text), lexicon), *_chinese(lexicon.undone(text), lexicon)]
+    plain = lexicon.undone(text)
+    carried = _carried(who, lexicon)
+    left = [word for word in (*_latin(plain, lexicon), *_chinese(plain, lexicon)) if stem(word) not in carried]
     if left:
-        yield f"not understood: `{' '.join(left)}`"
+        yield f"not understood, and left out: `{' '.join(left)}`"
     elif effect is None and not doing:
         yield NOT_SAID  # somebody somewhere, and not a word of what they do there
 
 
 _BEING = re.compile(r"\b(?:is|are|am)\b|[在有是]", re.IGNORECASE)
-_PERMITS = re.compile(
-    r"\b(?:may|can|must|should|is|are|'s|has|have|ignore|disregard|do not|don't|no|never|not|of no|nothing|need\w*)\b"
-    r"|可以|允许|能|有权|准许|正常|忽略|不|无需|没(?!有?人)(?=有|事|关系|问题)|别|欢迎|属于|是",
+_DENIED = re.compile(
+    r"\b(?:not|no|never|nobody|none|nowhere|neither|nor|without|free of|absent|avoid\w*|instead|rather than"
+    r"|anything but"
+    r"|unless|except\w*|cannot|\w+n't)\b|(?<!出)没|无(?!人机)|非(?!机动)|别(?!墅)|[不勿未否]",
     re.IGNORECASE,
+)
+
+
+def _carried(who: Sequence[Unit], lexicon: Lexicon) -> frozenset[str]:
+    """What people of these trades are seen with: the rifles of hunters."""
+    roles = {role for unit in who for role in unit.has("role")}
+    return frozenset(stem(tag) for role in roles for tag in lexicon.table.roles[role].tags)
+
+
+_TOLD = ("class", "group", "place", "side", "anywhere")
+_MILD = frozenset(
+    (
+        *("normally", "usually", "regularly", "daily", "perfectly", "entirely", "quite", "totally"),
+        *("unusual", "special", "worry", "wrong", "unusually"),
+    )
+)
+_NUMBERS = frozenset(
+    (
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "dozen",
+        "couple",
+        "several",
+        "half",
+    )
 )
 _ROUGH_ZH = frozenset("堵乱挡占躲闹吵扔倒拆砸爬翻钻骂踩咬")
 _LITTLE_ZH = frozenset(
@@ -229,8 +274,9 @@ _LITTLE_ZH = frozenset(
 
 def _latin(text: str, lexicon: Lexicon) -> Iterator[str]:
     for unit in lexicon.scan(text):
-        known = unit.names or unit.stem in STOP | _NOISE or unit.stem.endswith("ly")
-        if unit.text.isascii() and not known:
+        told = any(name.kind in _TOLD for name in unit.names) and not unit.text.isdecimal()
+        small = unit.stem in (STOP | _NOISE) - _NUMBERS or unit.stem in _MILD
+        if unit.text.isascii() and not (told or small):
             yield unit.text
 
 
@@ -241,18 +287,28 @@ def _chinese(text: str, lexicon: Lexicon) -> Iterator[str]:
             yield unknown
 
 
+_WITH = re.compile(r"\bwith (?:an? |the |their |our |my )?$", re.IGNORECASE)
+_STRANGERS = frozenset(("stranger", "intruder", "trespasser", "外人", "陌生人", "闲人"))
+_OPENS = re.compile(
+    r"^\s*(?:you see |there (?:is|are) |you notice |it is |it's )?(?:an? |the |any |some |only |just )*", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"(?:they|it|he|she|them)\b", re.IGNORECASE)
+
+
 def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:
     """Whether a side clause says more than who is where, which the incident itself says."""
     units = lexicon.scan(what)
-    weather = [unit for unit in units if "none" in unit.has("class")]
+    known = [*who, *more]
+    weather = any("none" in unit.has("class") for unit in units)
     if weather and any(
-        "none" not in unit.has("class") for unit in (*who, *more, *units) if unit.has("class") or unit.has("role")
+        "none" not in one.has("class") for one in (*known, *units) if one.has("class") or one.has("role")
     ):
         return True
     named = [unit for unit in units if unit.has("class") or unit.has("group") or unit.has("role")]
     if named:  # somebody else, the boss say, is not in the picture
         people = {unit.stem for unit in named if unit.has("role") or "person" in unit.has("class")}
-        return not people <= {unit.stem for unit in who}
+        begins = named[0].start == (opening.end() if (opening := _OPENS.match(what)) else 0)
+        return not people <= {unit.stem for unit in who} or not (begins or chinese(what))
     if chinese(what):
         return True
     return any(unit.stem not in STOP | _NOISE for unit in units)

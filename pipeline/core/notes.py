@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
 
 Polarity: TypeAlias = Literal["allow", "forbid", "except", "dual", "none"]
+_EVERYBODY = ("person",)
 UNREADABLE = "?"
 """Whom a half is about that could not be read: it is kept, so that its author sees it, and never speaks."""
 Outcome: TypeAlias = Literal["allowed", "forbidden", "over", "outside", "unclear", "silent"]
@@ -163,9 +164,28 @@ def effect(readings: Iterable[Reading], facts: Facts) -> Outcome:
         `allowed`; `forbidden`, also where it is to be told of; `over`: allowed, but not so long or so many; `outside`:
         allowed, but not now; `unclear`: it may allow this, but not for sure; `silent`: it says nothing of this.
     """
-    found = {_half(reading, facts) for reading in readings}
+    halves = [(reading, _half(reading, facts)) for reading in readings]
+    found = {outcome for _, outcome in halves}
+    if "allowed" in found and _taken_back(halves):
+        found.discard("allowed")
     order: tuple[Outcome, ...] = ("allowed", "forbidden", "over", "outside", "unclear")
     return next((outcome for outcome in order if outcome in found), "silent")
+
+
+def _taken_back(halves: Iterable[tuple[Reading, Outcome]]) -> bool:
+    """Whether what one half allows another does not, now.
+
+    A half that is the exception stands; one about somebody in particular stands before one about everybody, but for a
+    limit that was passed.
+    """
+    good = [one for one, outcome in halves if outcome == "allowed"]
+    bad = [(one, outcome) for one, outcome in halves if outcome in ("forbidden", "over")]
+
+    def stands(one: Reading, other: Reading, outcome: Outcome) -> bool:
+        particular = bool(one.who) and one.who != _EVERYBODY and (not other.who or other.who == _EVERYBODY)
+        return one.exception or (particular and outcome == "forbidden" and not other.exception)
+
+    return any(not any(stands(one, other, outcome) for one in good) for other, outcome in bad)
 
 
 def _half(reading: Reading, facts: Facts) -> Outcome:

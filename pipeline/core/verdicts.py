@@ -195,7 +195,7 @@ def _chosen(found: list[_Candidate]) -> _Candidate | None:
         outcome: [one for one in found if one.outcome == outcome]
         for outcome in ("allowed", "forbidden", "over", "outside")
     }
-    allowed, forbidden = by_outcome["allowed"], by_outcome["forbidden"]
+    allowed, forbidden = by_outcome["allowed"], by_outcome["forbidden"] + by_outcome["over"]
     if allowed and forbidden:
         good, bad = max(allowed, key=_weight), max(forbidden, key=_weight)
         beats = good.specific > bad.specific or (good.timed and not bad.timed and good.specific >= bad.specific)

@@ -274,6 +274,10 @@ _SEASONS = re.compile(
     rf"|{_D}))\b"
     r"|\b(?:on |at )?(?:the |an? )?(?:every )?(?:other|second|third|fourth|first|last|alternate) "
     rf"(?:days?|weeks?|weekends?|months?|{_D}s?)\b(?: (?:of|in) (?:the|each|every|a) (?:month|year|quarter))?"
+    r"|\b(?:for )?(?:a few|some|a couple of|several) (?:seconds?|minutes?|hours?|moments?)\b|\b(?:for )?a (?:short"
+    r"|little|long)"
+    r" (?:time|while)\b|\bfor a (?:while|moment|bit)\b|\b(?:briefly|shortly)\b|一小?会儿?|片刻|短时间|几(?:秒|分钟"
+    r"|小时)"
     r"|\b(?:once|twice|three times|several times) (?:a|per|every|each) (?:day|week|month|year)\b|\b(?:bi-?weekly"
     r"|fortnightly"
     r"|monthly|weekly|yearly|annually|in odd weeks|in even weeks)\b"
@@ -282,18 +286,20 @@ _SEASONS = re.compile(
     r"|第[一二三四]个?(?:周|星期)|单周|双周|单日|双日"
     r"|\d{1,2}月(?:\d{1,2}[日号])?|春天|夏天|秋天|冬天|春季|夏季|秋季|冬季|节假日|假期|寒假|暑假|国庆|春节"
 )
-_UNIT = r"(?P<unit>seconds?|secs?|minutes?|mins?|min|hours?|hrs?|h)\b"
+_UNIT = r"(?P<unit>seconds?|secs?|s|minutes?|mins?|min|hours?|hrs?|h)\b"
 _DURATION = re.compile(
+    rf"(?P<least>at least |no less than |a minimum of )?"
     rf"(?P<limit>no (?:longer|more) than|not (?:longer|more) than|for up to|up to|at most|at the most|a maximum of|"
     rf"maximum|max\.?|longer than|more than|over|exceeding|beyond|for|within|not exceed(?:ing)?|less than"
     rf"|under)?\s*(?:about )?"
-    rf"(?:(?P<half>half an? |a quarter of an |three quarters of an )|(?P<n>{_N})[ -]?(?P<and>and a half )?){_UNIT}"
-    r"(?P<after> at most| at the most| maximum| max\.?| or less| or more| or longer)?"
+    rf"(?:(?P<half>half an? |a quarter of an? |three quarters of an? )|(?<![a-z\d])(?P<n>\d+[.,]\d+|{_N})(?:[ -]"
+    rf"|(?<=\d))(?P<and>and a half )?){_UNIT}"
+    r"(?P<after> and no (?:longer|more)| at most| at the most| maximum| max\.?| or less| or more| or longer)?"
 )
 _DURATION_ZH = re.compile(
-    rf"(?P<limit>最多|不超过|不得超过|不能超过|至多|超过|多于|长于"
+    rf"(?P<least>至少|不少于)?(?P<limit>最多|不超过|不得超过|不能超过|至多|超过|多于|长于"
     rf"|大于)?(?:停留|停放|停靠|逗留|等候|待)?(?:时间)?(?:不?超过)?"
-    rf"(?:(?P<half>半个?小时|半个?钟头|一刻钟|三刻钟)|(?P<n>{_Z})个?(?P<and>半)?(?P<unit>分钟"
+    rf"(?:(?P<half>半个?小时|半个?钟头|半分钟|一刻钟|三刻钟)|(?P<n>\d+\.\d+|{_Z})个?(?P<and>半)?(?P<unit>分钟"
     rf"|分(?!之|别)|小时|钟头|秒钟?))(?P<after>以内|之内|以上)?"
 )
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "秒": 1, "分": 60, "小": 3600, "钟": 3600}
@@ -306,16 +312,22 @@ def _durations(scratch: _Scratch) -> None:
             before = scratch.rest[: found.start()].rstrip()
             if before.endswith(("every", "each", "per", "每", "每隔")):
                 continue
-            if seconds := _seconds(found):
+            if found["least"]:  # how long it has to be, which nobody can tell before
+                scratch.unread.append(found[0].strip())
+            elif seconds := _seconds(found):
                 scratch.values["most_s"] = seconds
             else:
                 scratch.unread.append(found[0].strip())
 
 
 def _seconds(found: re.Match[str]) -> int:
+    size = _SECONDS[(found.groupdict().get("unit") or "h")[0]]
     if half := found["half"]:
-        return next(value for start, value in _SHARES.items() if half.startswith(start))
-    size = _SECONDS[found["unit"][0]]
+        if half.startswith("半分"):
+            return 30
+        return round(next(value for start, value in _SHARES.items() if half.startswith(start)) * size / 3600)
+    if "." in found["n"] or "," in found["n"]:
+        return round(float(found["n"].replace(",", ".")) * size)
     return number(found["n"]) * size + (size // 2 if found["and"] else 0)
 
 
@@ -323,6 +335,8 @@ _MOST = re.compile(
     rf"\b(?:more than|over|above|exceeding) (?P<over>{_N}) (?!minutes?|hours?|seconds?|mins?|o'clock"
     rf"|[ap]m\b)(?=[a-z])"
     rf"|\b(?:at most|no more than|not more than|up to|a maximum of) (?P<most>{_N}) (?!minutes?|hours?|mins?)(?=[a-z])"
+    rf"|(?<![-:.\d])\b(?P<most_bare>\d+|{_HOURS}) (?=(?:[a-z]+ ){{1,2}}(?:may|can|are (?:allowed|permitted))\b)"
+    rf"|(?P<most_bare_zh>[一二两三四五六七八九十\d]+)个?(?:人|名|辆车?|台)(?=[^，。]{{0,4}}(?:可以|允许|能))"
     rf"|\b(?P<most_of>{_N}) at (?:the )?most\b"
     rf"|\b(?:only )?(?P<most_time>{_N})(?=(?: [a-z-]+){{1,2}} (?:at a|at one) time\b)"
     rf"|\bonly (?P<most_only>one)(?= [a-z]+ (?:may|can|at)\b)"
@@ -510,6 +524,8 @@ def _clocks(scratch: _Scratch) -> None:
         shift = part in _LATE or (part == "中午" and hour < 3)  # noqa: PLR2004  # 中午一点
         if not part and ends:  # 十二点到一点, 晚上八点到十点; not 晚上十点到六点
             shift = hour <= begin < hour + 12 and (late or begin <= 12)  # noqa: PLR2004  # of a clock
+            if hour == 12 and begin > 12:  # noqa: PLR2004  # 晚上八点到十二点
+                hour = 24
         if shift and hour < 12:  # noqa: PLR2004  # of a clock
             hour += 12
         begin = hour
@@ -550,7 +566,7 @@ def _bare_range(found: re.Match[str]) -> str:
     if over_night:  # from 10 to 6 at night
         first += noon
     elif late:
-        last += noon if last < noon else 0
+        last += noon if last <= noon else 0
         first += noon if first < noon and first + noon <= last else 0
     elif last < first <= noon and not found["part"]:
         last += noon
@@ -574,7 +590,13 @@ def _bare(found: re.Match[str]) -> str:
         return found[0]
     if (found["part"] or "").lstrip() in [part.lstrip() for part in _LATE] and hour < 12:  # noqa: PLR2004
         hour += 12
+    begun = _BEGUN.search(found.string[: found.start()])
+    if hour == 12 and begun and int(begun[1]) > 12:  # noqa: PLR2004  # from 10 pm to 12
+        hour = 24
     return f"{found['lead']} {hour:02d}:00"
+
+
+_BEGUN = re.compile(r"(\d\d):\d\d\s*$")
 
 
 _T = r"(\d{1,2}:\d\d)"

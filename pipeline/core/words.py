@@ -212,8 +212,15 @@ def load(path: Path) -> Lexicon:
 
 def _either(words: Iterable[str]) -> re.Pattern[str]:
     """Any of these words or phrases, the longest first; those of Latin letters as whole words."""
-    longest = sorted(words, key=len, reverse=True)
+    longest = sorted({*words, *(form for word in words for form in _doing(word))}, key=len, reverse=True)
     return re.compile("|".join(word if chinese(word) else rf"\b{word}\b" for word in longest), re.IGNORECASE)
+
+
+def _doing(word: str) -> tuple[str, ...]:
+    """How an English verb is written where it is being done: walking, driving, stopping."""
+    if chinese(word) or " " in word or not word.isalpha():
+        return ()
+    return (f"{word}ing", f"{word.removesuffix('e')}ing", f"{word}{word[-1]}ing")
 
 
 def stem(word: str) -> str:

@@ -218,7 +218,8 @@ def _times(when: When, *, limits: bool) -> list[str]:
     if when.dark is not None:
         found.append("after dark" if when.dark else "by daylight")
     if when.most_s:
-        stay = f"{when.most_s // 60} min" if when.most_s >= 60 else f"{when.most_s} s"  # noqa: PLR2004
+        minutes, seconds = divmod(when.most_s, 60)
+        stay = " ".join([f"{minutes} min"] * bool(minutes) + [f"{seconds} s"] * bool(seconds))
         found.append(f"up to {stay}" if limits else f"longer than {stay}")
     if when.most:
         found.append(f"at most {when.most} at once" if limits else f"more than {when.most} at once")

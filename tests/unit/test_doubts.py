@@ -5,6 +5,7 @@ import pytest
 from pipeline.core import notes, words
 from pipeline.core.clauses import compile_note
 from pipeline.resources import config_file
+from tests import fakes
 
 LEXICON = words.load(config_file("words.toml"))
 
@@ -117,3 +118,103 @@ def test_what_forbids_is_followed_in_doubt():
 def test_during_breaks_says_nothing_beside_the_hours_of_the_breaks():
     assert read("Pupils fill the yard during breaks, 09:45-10:15, Monday to Friday.").polarity == "allow"
     assert read("Pupils fill the yard during breaks.").polarity == "none"
+
+
+# Each was once read as letting people through; a new user tried them.
+DENIALS_WISHES_AND_CONDITIONS = [
+    "走廊里有人不正常。",
+    "走廊里有人不太正常。",
+    "走廊里有人很不正常。",
+    "People are normally not in the corridor.",
+    "The corridor is usually free of people.",
+    "It is normal for the corridor to be without people.",
+    "People are usually absent from the corridor.",
+    "People normally avoid the corridor.",
+    "People are not yet allowed in the corridor.",
+    "People in the corridor are anything but normal.",
+    "Not everybody may be in the corridor.",
+    "Not all people are allowed in the corridor.",
+    "不是所有人都可以走过走廊。",
+    "不见得人们可以走过走廊。",
+    "People normally use the stairs instead of the corridor.",
+    "People are usually only in the lobby, not in the corridor.",
+    "人们可以走过走廊，但不能停留。",
+    "People may use the corridor, but not walk.",
+    "People may walk through the corridor unless they carry weapons.",
+    "People are fine in the corridor unless they are armed.",
+    "Do not alarm me about people in the corridor unless they look suspicious.",
+    "People may walk through the corridor unless it is urgent.",
+    "People may walk through the corridor, except thieves.",
+    "人们可以走过走廊，带武器的除外。",
+    "人们可以走过走廊，今天除外。",
+    "If the door is open people may walk through the corridor.",
+    "People may walk through the corridor with a guard.",
+    "People may walk through the corridor under supervision.",
+    "People may be in the corridor pending approval.",
+    "People may be in the corridor for deliveries only.",
+    "People must be allowed in the corridor by the guard.",
+    "People should be allowed in the corridor.",
+    "People are supposed to be allowed in the corridor.",
+    "People can be allowed in the corridor.",
+    "People may be in the corridor, as if.",
+    "People may be in the corridor over my dead body.",
+    "人们可以走过走廊，开玩笑的。",
+    "人们可以走过走廊才怪。",
+    "人们可以走过走廊的说法是错的。",
+    "People may shoot in the corridor.",
+    "People may set fire to the corridor.",
+    "People may bleed in the corridor.",
+    "People may hide in the corridor.",
+    "People may climb over the fence into the corridor.",
+    "People with guns are normal in the corridor.",
+    "Masked people may use the corridor.",
+    "Strangers are usually in the corridor.",
+    "走廊里有陌生人是正常的。",
+    "People are usually loitering in the corridor.",
+    "Someone may be in the corridor.",
+    "There may be people in the corridor.",
+    "Red cars may park in the lane.",
+    "The boss's car may park in the lane.",
+    "Police cars may park in the lane.",
+    "Parked cars in the lane are normal.",
+    "Cars may drive in the lane at 10 km/h.",
+    "People may walk quickly through the corridor.",
+    "People may be in the corridor from the left only.",
+    "People may stay in the corridor for a few seconds.",
+    "People may stay in the corridor for at least 10 seconds.",
+    "人们可以在走廊停留一小会儿。",
+]
+
+
+@pytest.mark.parametrize("text", DENIALS_WISHES_AND_CONDITIONS)
+def test_what_denies_wishes_jokes_or_asks_for_more_than_a_camera_sees_is_not_relied_on(text):
+    assert read(text).polarity in ("none", "forbid")
+
+
+def effect(text, **changes):
+    return notes.effect(read(text).readings, fakes.facts(**changes))
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "outcome"),
+    [
+        ("People may walk through the gate except between 9 and 11.", {"local_time": "10:00"}, "forbidden"),
+        ("People may walk through the gate except between 9 and 11.", {"local_time": "12:00"}, "allowed"),
+        ("除了上午，人们可以走过大门。", {"local_time": "10:00"}, "forbidden"),
+        (
+            "People may walk through the gate, but report if they stay longer than 10 seconds.",
+            {"dwell_s": 9},
+            "allowed",
+        ),
+        ("People may walk through the gate, but report if they stay longer than 10 seconds.", {"dwell_s": 11}, "over"),
+        ("人们可以在大门停留，超过10秒请报告。", {"dwell_s": 11}, "over"),
+        ("All people but children may use the gate.", {"label": "child"}, "forbidden"),
+        ("Nobody may use the gate except guards.", {}, "allowed"),
+        ("Cars may come in at the gate but not go out.", {"label": "car"}, "forbidden"),
+        ("Two people may be at the gate.", {"count": 3}, "over"),
+        ("People may stay at the gate up to half a minute.", {"dwell_s": 31}, "over"),
+        ("晚上八点到十二点人们可以在大门。", {"local_time": "10:00"}, "outside"),
+    ],
+)
+def test_what_one_half_allows_another_may_take_back(text, changes, outcome):
+    assert effect(text, **changes) == outcome
