@@ -100,7 +100,9 @@ def main() -> None:
     "--live", is_flag=True, help="At camera speed through the real processes, as `run` does; may drop frames."
 )
 @click.option("--model", default="", help="The language model, or `none`. Default: as configured, else the one in use.")
-@click.option("--state-dir", type=_path, help="Where language models are installed. Default: the user's state folder.")
+@click.option(
+    "--state-dir", type=_path, help="Where standing notes and language models are. Default: the user's state folder."
+)
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON instead of a table.")
 @click.option("--quiet", is_flag=True, help="No progress, no summary.")
 def replay(  # noqa: PLR0917  # click calls it by keyword
@@ -683,6 +685,7 @@ def notes_list(state_dir: Path | None, as_json: bool) -> None:
 
 @notes.command("check")
 @click.argument("file", type=_existing)
+@click.option("--camera", default="", help="Whose notes hold for all of them, as with `pipeline replay --camera`.")
 @click.option("--no-encoder", is_flag=True, help="Without the sentence encoder.")
 @click.option("--model", default="", help="A language model, or none. Default: the one in use, if there is one.")
 @_config
@@ -691,6 +694,7 @@ def notes_list(state_dir: Path | None, as_json: bool) -> None:
 @_quiet
 def notes_check(  # noqa: PLR0917  # click calls it by keyword
     file: Path,
+    camera: str,
     no_encoder: bool,
     model: str,
     config: Path | None,
@@ -707,7 +711,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
-    done = view.checked(cases.past(file), book, means, quiet=quiet)
+    done = view.checked(cases.past(file, camera), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
 
 

@@ -51,6 +51,7 @@ class Judging:
         self._lexicon = words.load(config_file("words.toml"))
         self._path = context.models_dir / notebook.FILE if context.models_dir else None
         self._encodes = settings.sentence_encoder
+        self._stands_for = context.stands_for
         self._similarity: Similarity | None = None
         self._stamp: object = None
         self._notes = Notebook()
@@ -70,7 +71,7 @@ class Judging:
             why_unheard: Why the third step has not said all that it might, if there is anything.
         """
         self._look()
-        entries = self._notes.of(facts.camera)
+        entries = self._notes.of(self._stands_for or facts.camera)
         verdict = self._judge(facts.camera, entries).verdict(facts)
         found = _told(verdict, entries)
         if verdict.unheard:
@@ -82,7 +83,7 @@ class Judging:
     def unheard(self, facts: Facts) -> list[str]:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""
         self._look()
-        entries = self._notes.of(facts.camera)
+        entries = self._notes.of(self._stands_for or facts.camera)
         return [entries[at].text for at in self._judge(facts.camera, entries).verdict(facts).unheard]
 
     @property

@@ -55,6 +55,7 @@ class StageContext:
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
     models_dir: Path | None = None  # the state folder that language models are installed in; None: there are none
     stdout: int = 1  # descriptor that events may be printed to
+    stands_for: str = ""  # the camera of the configuration that a recording is of: its notes hold; empty: its own
     began_utc_ns: Nanoseconds | None = None  # of a recording, where it is known: UTC of its first picture
 
     def own_camera(self) -> CameraSettings:

@@ -51,7 +51,7 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
         run = folders.RunDirectory(Path(folder))
         try:
             models = folders.state_dir(settings.runtime.state_dir)
-            home = Home(run.path, _made(out), os.dup(1), uris, settings.digest(), models_dir=models)
+            home = Home(run.path, _made(out), os.dup(1), uris, settings.digest(), models_dir=models, stands_for=camera)
             return _serve(_writing_to(out, msgspec.structs.replace(settings, cameras=cameras)), home)
         finally:
             run.close()

@@ -159,6 +159,7 @@ class Replay:
         """`camera`: whose settings (zones, hours) hold for all recordings; empty for none. Raises ConfigError."""
         self._settings = settings
         self._like = like(settings, camera)
+        self._stands_for = camera
         self._recordings = recordings
         self._out = out
         self._jobs = max(1, jobs)
@@ -238,6 +239,7 @@ class Replay:
             config_hash=self._settings.digest(),
             uris={recording.camera: recording.name},
             models_dir=folders.state_dir(self._settings.runtime.state_dir),
+            stands_for=self._stands_for,
             began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
         )
 

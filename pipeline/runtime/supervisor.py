@@ -46,6 +46,7 @@ class Home(NamedTuple):
     config_hash: str
     log_level: str = "info"
     models_dir: Path | None = None  # the state folder that language models are installed in
+    stands_for: str = ""  # see `StageContext`
 
 
 class Child:
@@ -164,6 +165,7 @@ class Supervisor:
             uris=self._home.uris,
             state_dir=self._home.state_dir,
             models_dir=self._home.models_dir,
+            stands_for=self._home.stands_for,
             stdout=self._home.stdout,
         )
         return load(stage, context)

@@ -52,8 +52,12 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             ) from error
 
 
-def past(path: Path) -> list[tuple[str, Facts]]:
+def past(path: Path, camera: str = "") -> list[tuple[str, Facts]]:
     """Read past incidents: events of the product, the last event of each with facts; or lines with `id` and `facts`.
+
+    Args:
+        path: The file.
+        camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
 
     Raises:
         ConfigError: There is no incident in it, or one with facts that cannot be read.
@@ -70,6 +74,8 @@ def past(path: Path) -> list[tuple[str, Facts]]:
             raise ConfigError(f"{path}, line {number}: no incident with `facts` ({error})") from error
     if not found:
         raise ConfigError(f"{path}: holds no incident with `facts`")
+    if camera:
+        return [(name, msgspec.structs.replace(one, camera=camera)) for name, one in found.items()]
     return list(found.items())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.core import notebook, words
@@ -65,6 +67,12 @@ def test_notes_that_change_hold_from_the_next_incident_on(judging, write):
     assert stage.judged(TRUCK).fields["because"] == "rules"
     write("Trucks may wait in the loading bay.")
     assert stage.judged(TRUCK).fields["because"] == "note"
+
+
+def test_a_recording_of_a_camera_is_judged_with_its_notes(ring, tmp_path, write):
+    write("Trucks may wait in the loading bay.", camera="yard")
+    recorded = replace(context(ring, describe={"sentence_encoder": False}), models_dir=tmp_path, stands_for="yard")
+    assert Judging(recorded).judged(TRUCK).fields["because"] == "note"
 
 
 def test_a_note_of_another_camera_does_not_hold(judging, write):

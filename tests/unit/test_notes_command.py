@@ -112,6 +112,15 @@ def test_a_question_silences_nothing_even_where_it_is_called_a_permission(run):
     assert "write it more plainly" in result.stderr
 
 
+def test_past_incidents_of_a_recording_are_checked_with_the_notes_of_its_camera(run, tmp_path):
+    added(run, "Vans may wait on the roof.", "--camera", "yard")
+    past = tmp_path / "past.jsonl"
+    past.write_text(json.dumps({"id": "a", "facts": FACTS | {"rules_hit": ["restricted_zone"]}}) + "\n")
+    for options, spoke in (((), 0), (("--camera", "yard"), 1)):
+        told = run("notes", "check", str(past), "--no-encoder", "--model", "none", "--json", *options)
+        assert json.loads(told.stdout)["notes"][0]["spoke"] == spoke
+
+
 def test_a_zone_may_be_named_by_its_key(run):
     assert "no zone" not in added(run, "Nobody may be in the bay.", config=SITE).stderr
 
