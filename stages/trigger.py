@@ -40,6 +40,7 @@ _IN_TIME = 0.8  # of the time that the last description is waited for: by then i
 _LEAVING = 0.3  # of the time to stop: the same, when the daemon ends
 _LOOKS = 256  # incidents that a new one is compared with; 800 bytes each
 _ALIKE = 0.97  # cosine of their pictures
+_REPLACED_S = 5.0  # a process that was killed is replaced, and sees again, within
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
 
 
@@ -110,6 +111,8 @@ class Trigger(Stage):
             moment = areas.local(course.frame.utc_ns, self._zone)
             place = self._areas.get(course.camera, {}).get(course.area) or _unknown(course)
             analysis = templates.describe(incidents.facts(course, place, moment), "crash_recovery")
+            analysis = msgspec.structs.replace(analysis, fields=course.analysis.fields)  # what was told still holds
+            self._cut[course.camera, course.area] = course
             yield from self._ended(msgspec.structs.replace(course, analysis=analysis), "crash_recovery", place)
 
     def handle(self, message: m.AnyMessage) -> Outputs:
@@ -215,8 +218,7 @@ class Trigger(Stage):
             began_utc_ns=began_utc,
             frame=frame,
         )
-        course = self._gone_on(key, course)
-        course = self._noted(course, seen)
+        course = self._gone_on(key, self._noted(course, seen))
         course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
         yield from self._tell(course, "start", place)
@@ -227,8 +229,10 @@ class Trigger(Stage):
     def _gone_on(self, key: Place, course: Course) -> Course:
         """Let a stay go on that an incident was too long for, where its like is seen again at once."""
         cut = self._cut.pop(key, None)
-        gap_s = self._rows.gap_s + self._rows.blind_s
+        gap_s = self._rows.gap_s + self._rows.blind_s + (_REPLACED_S if self.context.lives else 0.0)
         if cut is None or course.began_ns - cut.frame.pts_ns > gap_s * 1e9:
+            return course
+        if course.group is not None and cut.group is not None and course.group != cut.group:
             return course
         came = cut.began_ns if cut.came_ns is None else cut.came_ns
         return msgspec.structs.replace(course, came_ns=came, continues=cut.id)

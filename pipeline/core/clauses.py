@@ -108,7 +108,7 @@ _EXCEPT_ZH = re.compile(
     r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?|除了?(?P<those>[^，。；,;]+?)[，,]"
     r"|^非(?P<not>[^，。；,;]{1,8}?)(?=禁止|不得|不准|不许|不能|勿|严禁|请勿|不可)"
 )
-_EXCEPT_ZH_END = re.compile(r"[，,](?P<what>[^，。；,;]+?)(?:除外|例外)")
+_EXCEPT_ZH_END = re.compile(r"[，,（(](?P<what>[^，。；,;（(]+?)(?:除外|例外)[）)]?")
 _FOR_ONLY = re.compile(
     r"\b(?:is|are) (?:reserved |meant |open |accessible |intended )?(?:only )?(?:for"
     r"|to) (?P<what>[^,.;]+?) (?:only|alone|exclusively)\b|\b(?:is|are) (?:reserved"
@@ -228,6 +228,8 @@ def _joined(drafts: list[_Draft]) -> list[Reading]:
 def _weighed(draft: _Draft) -> _Draft:
     """Add what is doubtful about all of a half: a habit is told of somebody, with its time; else it is no rule."""
     named = any(not unit.names or not _ANYBODY.issuperset(name.name for name in unit.names) for unit in draft.who)
+    if draft.when.least and draft.effect in (None, "allowed"):
+        draft = draft._replace(unclear=(*draft.unclear, "it permits groups, and does not say how large"))
     if draft.effect is None and not (draft.recurring and named):
         return draft._replace(assumed=(doubts.NOT_SAID, *draft.assumed))
     limited = draft.when.timed or draft.when.most_s or draft.when.most

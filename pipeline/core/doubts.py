@@ -43,12 +43,15 @@ _ROWS = (
          r"|whose) (?!not\b)\w+ \w+",
          r"[吗么呢](?=$|[。，？！?])", r"是否", r"能不能|可不可以|是不是|要不要|谁来|为什么|怎么|哪[来里个些](?!都)"
          r"|什么(?!时候都|都)", whole=True),
+    _row("it quotes somebody: `{0}`", r"[\"“”„«»「」『』]", whole=True),
+    _row("it does not say which of them: `{0}`", r"\b(?:some|certain|several|most) (?!of the time)[a-z]+",
+         r"部分|有些|有的|某些|大部分"),
     _row("it is half a sentence: `{0}`",
          r"\b(?:is|are|to|at|from|the|of|and|or|may|can|in|on|be|by|for|with)\s*(?:\.\.+|…)?$", r"(?:可以|的|在|从|到"
          r"|和|能)\s*(?:…+)?$", whole=True),
     _row("it is not sure: `{0}`",
          r"^(?:someone|somebody|something|anything) (?:may|can)\b", r"\bthere (?:may|can) be\b", r"\bas if\b"
-         r"|\bdead body\b",
+         r"|\bdead body\b|\b(?:old|former|previous) (?:rules?|notes?|plans?|days)\b",
          r"\b(?:should|must|needs? to|have to|has to|ought to|can|supposed to) be (?:allowed|permitted)\b",
          r"开玩笑|才怪|假的|说法|是错的|应该(?:可以|允许)",
          r"\b(?:doubts?|doubted|unsure|not sure|unclear|uncertain|wonders?|maybe|perhaps|possibly|probably|presumably"
@@ -94,7 +97,9 @@ _ROWS = (
          r"|their |the |valid |visitor |guest |parking )*(?:badges?|permits?|pass|passes"
          r"|tickets?|key ?cards?|cards?|ids?|invitations?|helmets?)|accompanied|supervised|escorted|signed|registered"
          r"|invited|approved|announced)\b",
-         r"\b(?:for|from|by|to) (?:the |an? |my )?[a-z]+ only\b", r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意"
+         r"\b(?:for|from|by|to) (?:the |an? |my )?[a-z]+ only\b", r"以外的|之外的", r"^(?![^，。；]{0,6}(?:小时|随时"
+         r"|同时|及时|按时|准时))[\u3400-\u9fff]{1,5}时(?![间刻候])",
+         r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意"
          r"|批准|许可|允许)|预约|登记|事先|提前|陪同|紧急|必要时"
          r"|特殊情况|的话|需要时|有事"),
     _row("a camera cannot tell who that is: `{0}`",
@@ -220,6 +225,8 @@ def strange(
     plain = lexicon.undone(text)
     carried = _carried(who, lexicon)
     left = [word for word in (*_latin(plain, lexicon), *_chinese(plain, lexicon)) if stem(word) not in carried]
+    if outside := _OUTSIDE.search(rest):
+        left.append(outside[0])
     if left:
         yield f"not understood, and left out: `{' '.join(left)}`"
     elif effect is None and not doing:
@@ -227,6 +234,8 @@ def strange(
 
 
 _BEING = re.compile(r"\b(?:is|are|am)\b|[在有是]", re.IGNORECASE)
+_OUTSIDE = re.compile(r"\boutside (?:of )?(?:the|our|my|this)\b", re.IGNORECASE)
+"""In front of it, or anywhere but there."""
 _DENIED = re.compile(
     r"\b(?:not|no|never|nobody|none|nowhere|neither|nor|without|free of|absent|avoid\w*|instead|rather than"
     r"|anything but"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Meta
 
 from pipeline.core import notes as compiling
 from pipeline.core.decoding import decode
@@ -30,8 +31,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         camera: The only camera it holds for; empty: all of the site.
     """
 
-    id: str
-    text: str
+    id: Annotated[str, Meta(pattern=r"^n[1-9][0-9]{0,8}$")]
+    text: Annotated[str, Meta(min_length=1, max_length=compiling.MOST_CHARACTERS)]
     readings: tuple[Reading, ...]
     camera: str = ""
 
@@ -65,8 +66,9 @@ class Notebook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for entry in self.notes:
             if entry.text == note.text and entry.camera == camera:
                 raise NoteError(f"this note is there already, as {entry.id}")
-        entry = Entry(f"n{self.next}", note.text, note.readings, camera)
-        return Notebook(FORMAT, self.next + 1, (*self.notes, entry))
+        number = max([self.next, *(int(entry.id[1:]) + 1 for entry in self.notes)])
+        entry = Entry(f"n{number}", note.text, note.readings, camera)
+        return Notebook(FORMAT, number + 1, (*self.notes, entry))
 
     def removed(self, *identifiers: str) -> Notebook:
         """Return the book without some notes. Raises NoteError: there is none of one of these names."""
@@ -98,6 +100,8 @@ def load(path: Path) -> Notebook:
         ) from error
     if found.format != FORMAT:
         raise NoteError(f"{path}: is of format {found.format}, known is {FORMAT}: it was written by another version")
+    if len(found.notes) > MOST:
+        raise NoteError(f"{path}: holds {len(found.notes)} notes, at most {MOST}: remove some")
     if len({entry.id for entry in found.notes}) < len(found.notes):
         raise NoteError(f"{path}: two notes have one id: restore it, or move it away and add the notes anew")
     return found

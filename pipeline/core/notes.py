@@ -33,7 +33,7 @@ MOST_CHARACTERS = 500
 MOST_WORDS = 80
 
 
-class Reading(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reading(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One half of a note.
 
     Attributes:

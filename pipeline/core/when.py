@@ -7,9 +7,10 @@ five in the afternoon.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
 
 State: TypeAlias = Literal["open", "closed", "over", "unknown"]
-Span: TypeAlias = tuple[int, int]  # minutes of the day, both ends included; over midnight where the second is smaller
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**7)]
+Minute: TypeAlias = Annotated[int, Meta(ge=0, le=24 * 60)]
+Span: TypeAlias = tuple[
+    Minute, Minute
+]  # minutes of the day, both ends included; over midnight where the second is smaller
 
 DAY = 24 * 60
 _SURELY_DAY = (8 * 60, 17 * 60)  # lamps that are lit then do not mean that it is dark
@@ -28,7 +33,7 @@ ROUND_MIN = 5
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-class When(msgspec.Struct, frozen=True, omit_defaults=True):
+class When(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """When a sentence holds. Nothing said: always.
 
     Attributes:
@@ -42,14 +47,14 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True):
         least: From how many on it speaks of them; 0: no matter.
     """
 
-    weekdays: tuple[int, ...] = ()
+    weekdays: tuple[Annotated[int, Meta(ge=0, le=6)], ...] = ()
     hours: tuple[Span, ...] = ()
     outside: bool = False
-    every_min: int = 0
+    every_min: Literal[0, 30, 60] = 0
     dark: bool | None = None
-    most_s: int = 0
-    most: int = 0
-    least: int = 0
+    most_s: Count = 0
+    most: Count = 0
+    least: Count = 0
 
     @property
     def timed(self) -> bool:
@@ -105,6 +110,8 @@ def changes(when: When, facts: Facts) -> Iterator[int]:
     edges = {edge % DAY for start, end in when.hours for edge in (start, end + 1)} | ({0} if when.weekdays else set())
     if when.every_min:
         edges |= {(full + off) % DAY for full in range(0, DAY, when.every_min) for off in (-ROUND_MIN, ROUND_MIN + 1)}
+    if when.dark is not None:
+        edges |= set(_SURELY_DAY)
     for edge in edges:
         yield 60 * ((edge - now) % DAY or DAY)
 
@@ -162,6 +169,7 @@ def read(text: str) -> Read:
     scratch = _Scratch(text)
     _unread(scratch)
     _round_the_clock(scratch)
+    scratch.put(_HOURS_WRITTEN, _hours_written)
     _durations(scratch)
     _counts(scratch)
     _every(scratch)
@@ -171,8 +179,17 @@ def read(text: str) -> Read:
     _spans(scratch)
     _parts(scratch)
     _impossible(scratch, _NO_LIMIT)
+    if len(scratch.spans) > 1 and _EACH_ITS_HOURS.search(text.lower()):
+        scratch.unread.append("days with hours of their own: write a note for each")
     when = scratch.when()
     return Read(when, scratch.rest, tuple(scratch.unread), when.timed or scratch.always)
+
+
+_EACH_ITS_HOURS = re.compile(
+    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?s?|周[一二三四五六日末]|weekends?"
+    r"|weekdays)[^.;]*?\d[^.;]*?"
+    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?s?|周[一二三四五六日末]|weekends?|weekdays)[^.;]*?\d"
+)
 
 
 class _Scratch:
@@ -211,7 +228,7 @@ class _Scratch:
             hours=tuple(dict.fromkeys(spans)),
             outside=self.outside and bool(spans or days),
             dark=None if spans else self.dark,
-            **self.values,
+            **self.values,  # type: ignore[arg-type]  # each is a number of its kind
         )
 
 
@@ -274,6 +291,19 @@ _SEASONS = re.compile(
     rf"|{_D}))\b"
     r"|\b(?:on |at )?(?:the |an? )?(?:every )?(?:other|second|third|fourth|first|last|alternate) "
     rf"(?:days?|weeks?|weekends?|months?|{_D}s?)\b(?: (?:of|in) (?:the|each|every|a) (?:month|year|quarter))?"
+    r"|\bin may\b(?=\s*(?:$|[.,;]))|\b(?:in|of|since|as of|from|until|by) (?:19|20)\d\d\b(?!\s*(?:-|–|to|until|till|h"
+    r"|:))"
+    r"|\bon (?!any|all|every|each|week|work|school|business|the|these|those|some|most)[a-z]+ days?\b"
+    r"|\bfor (?:the )?(?:next |last |coming )?(?:\d+|a|one|two|three|four|five|six|seven|ten) (?:days?|weeks?|months?"
+    r"|years?|nights?)\b"
+    r"|(?:[一二两三四五六七八九十]|\d)+(?:天|周(?![一二三四五六日末])|个?星期(?![一二三四五六日天])|个月|年)"
+    r"|\b(?:just |only )?this (?:time|once)\b|\bone last time\b|\bjust once\b|\bonly once\b|(?:就|只)?这一次"
+    r"|(?<!每)一次(?!最多|只)"
+    rf"|\b(?:until|till|by|from|since|before|after) {_D}\b(?!\s*(?:to|through|thru|until|till|-|–|—)\s*{_D})"
+    r"|(?<![一二三四五六日天])(?:到|至)(?:星期|礼拜|周)[一二三四五六日天](?:为止)?|(?:从|自)?(?:星期|礼拜"
+    r"|周)[一二三四五六日天]起"
+    r"|\bat \d{1,2} (?:minutes? )?(?:to|past) \d{1,2}\b|(?<!十)[一二两三四五六七八九][二三四五六七八九]点"
+    r"|\b\d{1,2}[:.]\d\d\s*,\s*\d{1,2}[:.]\d\d\b"
     r"|\b(?:for )?(?:a few|some|a couple of|several) (?:seconds?|minutes?|hours?|moments?)\b|\b(?:for )?a (?:short"
     r"|little|long)"
     r" (?:time|while)\b|\bfor a (?:while|moment|bit)\b|\b(?:briefly|shortly)\b|一小?会儿?|片刻|短时间|几(?:秒|分钟"
@@ -292,7 +322,7 @@ _DURATION = re.compile(
     rf"(?P<limit>no (?:longer|more) than|not (?:longer|more) than|for up to|up to|at most|at the most|a maximum of|"
     rf"maximum|max\.?|longer than|more than|over|exceeding|beyond|for|within|not exceed(?:ing)?|less than"
     rf"|under)?\s*(?:about )?"
-    rf"(?:(?P<half>half an? |a quarter of an? |three quarters of an? )|(?<![a-z\d])(?P<n>\d+[.,]\d+|{_N})(?:[ -]"
+    rf"(?:(?P<half>half an? |a quarter(?: of an?)? |three quarters of an? )|(?<![a-z\d])(?P<n>\d+[.,]\d+|{_N})(?:[ -]"
     rf"|(?<=\d))(?P<and>and a half )?){_UNIT}"
     r"(?P<after> and no (?:longer|more)| at most| at the most| maximum| max\.?| or less| or more| or longer)?"
 )
@@ -315,7 +345,8 @@ def _durations(scratch: _Scratch) -> None:
             if found["least"]:  # how long it has to be, which nobody can tell before
                 scratch.unread.append(found[0].strip())
             elif seconds := _seconds(found):
-                scratch.values["most_s"] = seconds
+                if scratch.values.setdefault("most_s", seconds) != seconds:
+                    scratch.unread.append(f"{found[0].strip()}, a second limit")
             else:
                 scratch.unread.append(found[0].strip())
 
@@ -478,6 +509,12 @@ _NOON = re.compile(
     r"|lunch ?time)\b"
 )
 _NOON_FIRST = re.compile(r"\b(?P<what>noon|midnight)(?=\s*(?:-|–|to|until|till|and)\s)")
+_HOURS_WRITTEN = re.compile(
+    r"(?:(?<=from )|(?<=to )|(?<=till )|(?<=until )|(?<=at )|(?<=and )|(?<=- )|(?<=-))(?P<h>[01]?\d"
+    r"|2[0-4])\s?h(?P<m>[0-5]\d)?\b"
+    r"|\b(?P<h2>[01]\d|2[0-3])(?P<m2>[0-5]\d) ?(?:hrs|hours)\b"
+)
+"""8h30 to 17h, 0800 hrs: clocks, before they look like stays."""
 _PERIOD = r"(?P<part>凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|夜间|晚|早)?"
 _CLOCK_ZH = re.compile(
     rf"{_PERIOD}(?P<next>次日|第二天)?(?P<h>\d{{1,2}}"
@@ -533,6 +570,11 @@ def _clocks(scratch: _Scratch) -> None:
 
     scratch.put(_CLOCK_ZH, worded)
     scratch.put(_CLOCK_ZH_PLAIN, worded)
+
+
+def _hours_written(found: re.Match[str]) -> str:
+    hour, minute = (found["h"], found["m"] or "00") if found["h"] else (found["h2"], found["m2"])
+    return f"{int(hour):02d}:{minute}".ljust(len(found[0]))
 
 
 def _minutes_zh(found: re.Match[str]) -> int:
@@ -593,6 +635,8 @@ def _bare(found: re.Match[str]) -> str:
     begun = _BEGUN.search(found.string[: found.start()])
     if hour == 12 and begun and int(begun[1]) > 12:  # noqa: PLR2004  # from 10 pm to 12
         hour = 24
+    elif begun and hour <= int(begun[1]) <= 12 and found["lead"] in ("to", "until", "till", "-", "–"):  # noqa: PLR2004  # 8 am to 5
+        hour += 12
     return f"{found['lead']} {hour:02d}:00"
 
 

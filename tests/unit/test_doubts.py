@@ -191,6 +191,50 @@ def test_what_denies_wishes_jokes_or_asks_for_more_than_a_camera_sees_is_not_rel
     assert read(text).polarity in ("none", "forbid")
 
 
+# The same, by somebody who set out to be misread.
+NASTY = [
+    "Workers may enter the warehouse, on Sundays not.",
+    "People may walk in the yard, not at night.",
+    "Cars but not trucks may park in the yard.",
+    "Vehicles may park in the yard, trucks excluded.",
+    "卡车以外的车辆可以停在院子里。",
+    "It is false that people may be in the yard.",
+    "\u201cPeople may be in the yard\u201d is wrong.",
+    "The old rule: people may be in the yard.",
+    "谁说工人可以进仓库。",
+    "Some trucks may park in the yard.",
+    "部分工人可以进仓库。",
+    "Trucks may wait in the yard for up to fifty minutes.",
+    "卡车可以在院子停一会儿。",
+    "Trucks may wait in the yard up to 10 minutes, in rain 2 hours.",
+    "People may be in the yard in groups of two.",
+    "Trucks may wait in the yard at 20 to 8.",
+    "卡车下午两三点可以在院子。",
+    "Trucks may wait in the yard at 8:00, 12:00 and 18:00.",
+    "Trucks may wait in the yard Monday 8-12, Sunday 10-11.",
+    "Trucks may wait in the yard on Dec 24.",
+    "Trucks may wait in the yard on the 24th.",
+    "Trucks may wait in the yard in May.",
+    "As of 2027 trucks may wait in the yard.",
+    "Trucks may wait in the yard on market day.",
+    "Trucks may wait in the yard for three days.",
+    "Trucks may wait in the yard just this time.",
+    "卡车可以在院子停，就这一次。",
+    "Trucks may wait in the yard until Friday.",
+    "卡车可以在院子停到周五为止。",
+    "Children may be in the yard with their parents.",
+    "值班时工人可以进仓库。",
+    "下雨时工人可以进仓库。",
+    "Cats may be in the y\u202eard.",
+    "Trucks may wait in the load\u200bing bay.",
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_what_is_meant_to_be_misread_is_not_relied_on(text):
+    assert read(text).polarity in ("none", "forbid")
+
+
 def effect(text, **changes):
     return notes.effect(read(text).readings, fakes.facts(**changes))
 

@@ -66,6 +66,15 @@ def at(weekday, clock, **changes):
         ("from dawn to dusk", When(dark=False)),
         ("day and night, 24 hours a day", When()),
         ("24小时", When()),
+        ("up to 1.5 hours", When(most_s=5400)),
+        ("half a minute", When(most_s=30)),
+        ("a quarter hour", When(most_s=900)),
+        ("1.5小时", When(most_s=5400)),
+        ("半分钟", When(most_s=30)),
+        ("8h30 to 17h", When(hours=hours("08:30-17:00"))),
+        ("from 0800 hrs to 1700 hrs", When(hours=hours("08:00-17:00"))),
+        ("from 8am to 5", When(hours=hours("08:00-17:00"))),
+        ("from 10 pm to 12", When(hours=hours("22:00-24:00"))),
     ],
 )
 def test_a_time_is_read(text, expected):
