@@ -121,6 +121,29 @@ def test_past_incidents_of_a_recording_are_checked_with_the_notes_of_its_camera(
         assert json.loads(told.stdout)["notes"][0]["spoke"] == spoke
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"id": "n1", "text": "x", "readings": [{"effect": "allowed", "said": False}]},
+        {"id": "n1", "text": "x", "readings": [{"effect": "allowed", "when": {"weekdays": [9]}}]},
+        {"id": "n1", "text": "x", "readings": [{"effect": "allowed", "when": {"every_min": -7}}]},
+        {"id": "n1", "text": "x" * 501, "readings": []},
+        {"id": "\x1b[31m", "text": "x", "readings": []},
+    ],
+)
+def test_notes_that_no_version_of_ours_writes_are_refused_by_name(tmp_path, note):
+    (tmp_path / "notes.json").write_text(json.dumps({"format": 1, "next": 2, "notes": [note]}), encoding="utf-8")
+    with pytest.raises(NoteError, match=r"notes\.json: cannot be read"):
+        notebook.load(tmp_path / "notes.json")
+
+
+def test_no_number_is_given_twice_whatever_the_file_says(tmp_path, run):
+    added(run, ROOF)
+    path = tmp_path / "notes.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"next": 2', '"next": 1'), encoding="utf-8")
+    assert "n2: added" in added(run, "Nobody may be in the yard.").stdout
+
+
 def test_a_zone_may_be_named_by_its_key(run):
     assert "no zone" not in added(run, "Nobody may be in the bay.", config=SITE).stderr
 

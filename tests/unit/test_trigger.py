@@ -1,5 +1,7 @@
 """The life of incidents, from the first sight to the acknowledged end."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -551,3 +553,24 @@ def test_a_verdict_that_holds_is_not_told_again(new_ring):
         incident=gate.events()[0].subject, revision=0, analysis=None, holds_s=0
     )))  # fmt: skip
     assert len(gate.events()) == told
+
+
+def test_a_stay_goes_on_where_a_process_was_killed_and_its_verdict_still_holds(new_ring, tmp_path):
+    gate = Limit(new_ring, state_dir=tmp_path)
+    gate.walk(10)
+    first = gate.events()[0].subject
+    gate.context = replace(gate.context, lives=1)
+    gate.live()
+    gate.walk(5, start_s=12)
+    ended = next(event for event in gate.events() if event.subject == first and event.data.operation == "end")
+    assert (ended.data.ended_by, ended.severity) == ("crash_recovery", m.Priority.ALARM)
+    later = [event for event in gate.events() if event.subject != first]
+    assert later[-1].data.continues == first
+    assert later[-1].data.facts.track.dwell_s >= 12
+
+
+def test_something_else_does_not_go_on_with_a_stay(camera):
+    gate = camera(trigger={"max_s": 10.0})
+    gate.walk(10.25)
+    gate.walk(4, start_s=10.25, label="car")
+    assert gate.events()[-1].data.continues is msgspec.UNSET
