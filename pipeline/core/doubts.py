@@ -239,7 +239,7 @@ _OUTSIDE = re.compile(r"\boutside (?:of )?(?:the|our|my|this)\b", re.IGNORECASE)
 _DENIED = re.compile(
     r"\b(?:not|no|never|nobody|none|nowhere|neither|nor|without|free of|absent|avoid\w*|instead|rather than"
     r"|anything but"
-    r"|unless|except\w*|cannot|\w+n't)\b|(?<!出)没|无(?!人机)|非(?!机动)|别(?!墅)|[不勿未否]",
+    r"|unless|except\w*|cannot|\w+n't)\b|(?<!出)没|无(?!人机)|非(?!机动)|别(?!墅)|[不勿未否]|就?算了",
     re.IGNORECASE,
 )
 
@@ -304,6 +304,10 @@ _OPENS = re.compile(
 _PRONOUN = re.compile(r"(?:they|it|he|she|them)\b", re.IGNORECASE)
 
 
+def _people(unit: Unit) -> tuple[str, ...]:
+    return (*unit.has("role"), *(name for name in unit.has("class") if name == "person"))
+
+
 def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:
     """Whether a side clause says more than who is where, which the incident itself says."""
     units = lexicon.scan(what)
@@ -315,9 +319,9 @@ def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Le
         return True
     named = [unit for unit in units if unit.has("class") or unit.has("group") or unit.has("role")]
     if named:  # somebody else, the boss say, is not in the picture
-        people = {unit.stem for unit in named if unit.has("role") or "person" in unit.has("class")}
+        people = {name for unit in named for name in _people(unit)}
         begins = named[0].start == (opening.end() if (opening := _OPENS.match(what)) else 0)
-        return not people <= {unit.stem for unit in who} or not (begins or chinese(what))
+        return not people <= {name for unit in who for name in _people(unit)} or not (begins or chinese(what))
     if chinese(what):
         return True
     return any(unit.stem not in STOP | _NOISE for unit in units)

@@ -240,7 +240,11 @@ def _halved(spans: list[Span], parts: list[Span]) -> list[Span]:
     half = DAY // 2
     begins, late = parts[0][0] <= start, (start + half, end + half)
     evening = parts[0][0] >= NOON
-    return [late] if evening and not begins and start < half and end < half and parts[0][0] <= late[0] else spans
+    return (
+        [late]
+        if evening and not begins and start < half and end < half and min(parts[0][0], 18 * 60) <= late[0]
+        else spans
+    )
 
 
 def _crossed(parts: list[Span], spans: list[Span]) -> list[Span]:
