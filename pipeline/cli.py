@@ -230,6 +230,7 @@ def check(config: Path, as_json: bool) -> None:
 
     _rulebook(config)
     _filters(config)
+    _encoder(config)
     configuration.show(config, _settings(config), as_json=as_json)
 
 
@@ -763,6 +764,20 @@ def _rulebook(config: Path | None) -> Rulebook:
 
     own = _settings(config).describe.incidents
     return rulebook.load(own_or_ours(own, "incidents.toml"))
+
+
+def _encoder(config: Path) -> None:
+    """Refuse an encoder that is not there, or is another file than is meant."""
+    from models import catalog
+
+    settings = _settings(config).encode
+    try:
+        if settings.model.endswith(".onnx"):
+            catalog.own(Path(settings.model), settings.sha256)
+        else:
+            catalog.path(settings.model)
+    except ModelError as error:
+        _fail(f"{config}: encode.model: {error}", USAGE)
 
 
 def _filters(config: Path | None) -> Filters:

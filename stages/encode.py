@@ -38,19 +38,27 @@ class Encode(Stage):
 
     def warm_up(self) -> None:
         """Load the encoder and the table of tags, checked against their hashes, and run once."""
-        settings = self.context.settings.encode
         trace_s = 0.0 if self.context.clock.media else _TRACE_S  # how far it gets in a time is no matter for a replay
         self._report: EncoderReported | None = None
-        self._encoder: Encoder | None
+        self._encoder: Encoder | None = None
+        try:
+            self._encoder = self._opened(trace_s)
+        except ModelError as error:
+            if not self.context.settings.encode.model.endswith(".onnx"):
+                raise  # ours is damaged: that is no matter of configuration
+            self._report = self._fallback(f"{error}: incidents have no tags until [encode] is put right", "nothing")
+
+    def _opened(self, trace_s: float) -> Encoder | None:
         model = self._file()
-        if settings.backend == "cpu":  # of the processor there is nothing to prove
-            self._encoder = gate.processor(model)
+        if self.context.settings.encode.backend == "cpu":  # of the processor there is nothing to prove
+            encoder: Encoder | None = gate.processor(model)
         else:
-            self._encoder = self._accelerated(model, trace_s)
-        if self._encoder is not None:
-            self._crops = CropReader(self._reading.side(self._encoder.input.shape))
-            self._encoder.run()
-            self._features = self._table(self._encoder)
+            encoder = self._accelerated(model, trace_s)
+        if encoder is not None:
+            self._crops = CropReader(self._reading.side(encoder.input.shape))
+            encoder.run()
+            self._features = self._table(encoder)
+        return encoder
 
     def _file(self) -> Path:
         """The model's file, checked; one of the operator's own is named with the beginning of its hash."""
@@ -92,10 +100,10 @@ class Encode(Stage):
             return admission.encoder
         return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark, self._reading)
 
-    def _fallback(self, reason: str) -> EncoderReported:
+    def _fallback(self, reason: str, runs_on: str = "cpu") -> EncoderReported:
         settings = self.context.settings.encode
-        details: Details = {"model": self._name, "backend": settings.backend, "runs_on": "cpu", "reason": reason}
-        return EncoderReported(state="fallback", details=details)
+        details: Details = {"model": self._name, "backend": settings.backend, "runs_on": runs_on, "reason": reason}
+        return EncoderReported(state="fallback" if runs_on == "cpu" else "rejected", details=details)
 
     def begin(self) -> Outputs:
         """Tell what came of the accelerator; a replay, which has no time yet, tells it with its first keyframe."""

@@ -43,6 +43,12 @@ _ROWS = (
          r"|whose) (?!not\b)\w+ \w+",
          r"[吗么呢](?=$|[。，？！?])", r"是否", r"能不能|可不可以|是不是|要不要|谁来|为什么|怎么|哪[来里个些](?!都)"
          r"|什么(?!时候都|都)", whole=True),
+    _row("it tells apart people that a camera cannot: `{0}`",
+         r"\b(?:report|call|tell|alarm|alert|warn)\b[^.;]*\b(?:others?|else|strangers?|intruders?)\b",
+         r"\b(?:others?|else|strangers?|intruders?) (?:must|should|are to|has to|have to|is to) be (?:reported|told)",
+         r"(?:其他人|其余人|别人|陌生人|外人|闲人)[^，。；]*(?:报|告|通知)", whole=True),
+    _row("it says what holds at other times too: write two notes: `{0}`",
+         r"\bnever (?:otherwise|after|before|at any other)\b", r"(?:其余|其他)时间(?:都)?(?:禁止|不|严禁)", whole=True),
     _row("it quotes somebody: `{0}`", r"[\"“”„«»「」『』]", whole=True),
     _row("it does not say which of them: `{0}`", r"\b(?:some|certain|several|most) (?!of the time)[a-z]+",
          r"部分|有些|有的|某些|大部分"),
@@ -156,20 +162,24 @@ def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lex
     yield from _signs(rest, whole=False)
     if denied := _DENIED.search(cues.left(rest)):
         yield f"it denies something: `{denied[0]}`"
+    if part := _ONLY_PART.search(rest):
+        yield f"it permits a part only: `{' '.join(part[0].split())}`"
     carried = _carried((*who, *more), lexicon)
     units = [unit for unit in lexicon.scan(rest) if unit.stem not in carried]
     if odd := next((unit for unit in units if unit.has("suspicious") or {unit.stem, unit.text} & _STRANGERS), None):
         yield f"it is about somebody who is not to be trusted: `{odd.text}`"
     for unit in more:
-        if unit.has("role") and _WITH.search(rest[: unit.start]) and not any(one.has("role") for one in who):
+        if (
+            (unit.has("role") or unit.has("class"))
+            and _WITH.search(rest[: unit.start])
+            and not any(one.has("role") for one in who)
+        ):
             yield f"it holds under a condition that nobody checks: `with {unit.text}`"
     for found in _CONDITION.finditer(rest):
         if _unchecked(found["what"] or found["zh"] or "", who, more, lexicon):
             yield f"it holds under a condition that nobody checks: `{' '.join(found[0].split())}`"
     if all(not unit.has("role") for unit in who):
-        for found in _QUALITY.finditer(rest):
-            if found["zh"] or not any(unit.names for unit in lexicon.scan(found["what"])):
-                yield f"a camera cannot tell who that is: `{' '.join(found[0].split())}`"
+        yield from _qualities(rest, lexicon)
 
 
 _MODAL = re.compile(
@@ -234,8 +244,17 @@ def strange(
 
 
 _BEING = re.compile(r"\b(?:is|are|am)\b|[在有是]", re.IGNORECASE)
-_OUTSIDE = re.compile(r"\boutside (?:of )?(?:the|our|my|this)\b", re.IGNORECASE)
-"""In front of it, or anywhere but there."""
+_OUTSIDE = re.compile(
+    r"\b(?:outside(?: of)?|next to|beside|behind|in front of|(?:left|right) of|opposite|above|beyond|away from|up to)"
+    r" (?:the|our|my|this)\b|(?:以外|之外|外面|对面|后面|外)(?=[走活停等站巡])",
+    re.IGNORECASE,
+)
+"""Beside a place, which is in it or not."""
+_ONLY_PART = re.compile(
+    r"(?<=[a-z] )only (?!one\b|two\b)(?:(?:on|at|in|from|by|for) )?(?:the )?"
+    r"(?!(?:on|at|in|from|by|for|between|until|till|after|before|during|every|outside)\b)[a-z]+",
+    re.IGNORECASE,
+)
 _DENIED = re.compile(
     r"\b(?:not|no|never|nobody|none|nowhere|neither|nor|without|free of|absent|avoid\w*|instead|rather than"
     r"|anything but"
@@ -306,6 +325,13 @@ _PRONOUN = re.compile(r"(?:they|it|he|she|them)\b", re.IGNORECASE)
 
 def _people(unit: Unit) -> tuple[str, ...]:
     return (*unit.has("role"), *(name for name in unit.has("class") if name == "person"))
+
+
+def _qualities(rest: str, lexicon: Lexicon) -> Iterator[str]:
+    """Yield by what somebody is told apart that no camera sees."""
+    for found in _QUALITY.finditer(rest):
+        if found["zh"] or not any(unit.names for unit in lexicon.scan(found["what"])):
+            yield f"a camera cannot tell who that is: `{' '.join(found[0].split())}`"
 
 
 def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:

@@ -186,9 +186,9 @@ def read(text: str) -> Read:
 
 
 _EACH_ITS_HOURS = re.compile(
-    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?s?|周[一二三四五六日末]|weekends?"
+    r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|周[一二三四五六日末]|weekends?"
     r"|weekdays)[^.;]*?\d[^.;]*?"
-    r"(?:(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?s?|周[一二三四五六日末]|weekends?|weekdays)[^.;]*?\d"
+    r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|周[一二三四五六日末]|weekends?|weekdays)[^.;]*?\d"
 )
 
 
@@ -287,7 +287,7 @@ _SEASONS = re.compile(
     r"(?:spring|summer|autumn|winter|holidays?|school holidays?|vacations?|semester|term|season|january"
     r"|february|march|april|"
     r"june|july|august|september|october|november|december|christmas|easter)\b"
-    r"|\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
+    r"|(?<![:\d])\b(?:on )?\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
     r"|september|october|"
     r"november|december)\b|\bpublic holidays?\b|\bholidays\b"
     r"|\b(?:to(?:day|night|morrow)|right now|for now|at the moment|currently|temporarily|for the time being"
@@ -373,6 +373,7 @@ _MOST = re.compile(
     rf"|(?<![-:.\d])\b(?P<most_bare>\d+|{_HOURS}) (?=(?:[a-z]+ ){{1,2}}(?:may|can|are (?:allowed|permitted))\b)"
     rf"|(?P<most_bare_zh>[一二两三四五六七八九十\d]+)个?(?:人|名|辆车?|台)(?=[^，。]{{0,4}}(?:可以|允许|能))"
     rf"|\b(?P<most_of>{_N}) at (?:the )?most\b"
+    rf"|\b(?P<most_alone>one|two|three) at a time\b"
     rf"|\b(?:only )?(?P<most_time>{_N})(?=(?: [a-z-]+){{1,2}} (?:at a|at one) time\b)"
     rf"|\bonly (?P<most_only>one)(?= [a-z]+ (?:may|can|at)\b)"
     rf"|每次(?:只能?|只准|最多)?(?P<most_each>{_Z})(?:个人|人|名|辆|只)"

@@ -178,6 +178,21 @@ def test_completion_offers_commands_and_their_options(words, begun, offered):
     assert [one.value for one in found] == [offered]
 
 
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ('model = "missing.onnx"', "encode.model: cannot read model file missing.onnx: No such file"),
+        ('model = "lite9"', "encode.model: no model"),
+    ],
+)
+def test_an_encoder_that_is_not_there_is_found_by_check(run, tmp_path, lines, problem):
+    config = tmp_path / "site.toml"
+    config.write_text(f'[cameras.gate]\nsource = "synthetic://"\n[encode]\n{lines}\n')
+    result = run("check", config)
+    assert result.exit_code == 2
+    assert problem in result.output
+
+
 def offered(words, begun):
     found = ShellComplete(main, {}, "pipeline", "_PIPELINE_COMPLETE").get_completions(words, begun)
     return [one.value for one in found]
