@@ -168,6 +168,8 @@ class Listener:
         for reading in self.notes[at].readings:
             people, exact = self._people(at, reading, seen, drives=self._drives[at])
             evident = tags or self._equipped(reading, seen)
+            if reading.exception and reading.effect == "allowed" and not (evident or self._sees(reading, seen)):
+                continue  # else everybody would be the exception
             if people >= 0.3:  # noqa: PLR2004  # below, it is about somebody else
                 about.append(reading)
             odds = _BIAS + _PLACE * place + _PEOPLE * people + (_TAGS if evident else 0.0)
@@ -182,6 +184,16 @@ class Listener:
         known = bool(seen.zone.places) and all(phrase.places for phrase in self._phrases[at])
         left = bool(about) and sure < _SURE and not (known and place <= _ELSEWHERE)
         return Match(sure, tuple(about), named, step, left)
+
+    def _sees(self, reading: Reading, seen: _Seen) -> bool:
+        """Whether whom an exception is for is seen as such, by the detector; or it is for nobody in particular."""
+        known = (*self._lexicon.table.classes, *self._lexicon.table.groups)
+        own = _classes(seen.word, self._lexicon) or {seen.word}
+        wanted = {name for who in reading.who if who in known for name in self._named(who)}
+        return not reading.who or not own.isdisjoint(wanted)
+
+    def _named(self, who: str) -> frozenset[str]:
+        return self._lexicon.classes("group" if who in self._lexicon.table.groups else "class", who)
 
     def _equipped(self, reading: Reading, seen: _Seen) -> bool:
         roles = self._lexicon.table.roles
@@ -385,7 +397,7 @@ def _seen(facts: Facts, lexicon: Lexicon) -> _Seen:
         classes |= finer & _RIDDEN  # who rides is told of as a person, and what is ridden as a tag
     units = [unit for tag in facts.tags for unit in lexicon.scan(tag)]
     roles = frozenset(role for unit in units for role in unit.has("role"))
-    stems = frozenset(unit.stem for unit in units) - STOP
+    stems = frozenset((*(unit.stem for unit in units), *facts.tags)) - STOP  # Chinese words have no stem of their own
     suspicious = any(unit.has("suspicious") for unit in units)
     return _Seen(frozenset(classes), label, stems, roles, suspicious, _phrase(facts.zone, lexicon))
 

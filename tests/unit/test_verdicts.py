@@ -79,6 +79,19 @@ def test_below_the_limit_the_verdict_names_the_note_that_was_considered():
     assert verdict.confidence == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize(("tags", "action"), [((), "alarm"), (("mop",), "log")])
+def test_an_exception_for_a_trade_holds_for_who_is_seen_to_be_of_it(tags, action):
+    seen = facts("office", rules_hit=("restricted_zone",), tags=tags)
+    assert judge("Nobody may be in the office except cleaners.").verdict(seen).action == action
+
+
+def test_a_tag_makes_no_lorry_of_cars_that_an_exception_is_not_for():
+    seen = facts("yard", label="car", count=6, tags=("car", "lorry"), rules_hit=("restricted_zone",))
+    assert judge("No vehicles in the yard except trucks.").verdict(seen).action == "alarm"
+    truck = facts("yard", label="truck", rules_hit=("restricted_zone",))
+    assert judge("No vehicles in the yard except trucks.").verdict(truck).action == "log"
+
+
 def test_a_verdict_says_how_long_it_holds():
     parked = {"label": "truck", "dwell_s": 100, "local_time": "16:50"}
     brief = "Trucks may wait in the yard for up to 10 minutes."
