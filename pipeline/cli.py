@@ -772,7 +772,7 @@ def _encoder(config: Path) -> None:
 
     settings = _settings(config).encode
     try:
-        if settings.model.endswith(".onnx"):
+        if settings.own:
             catalog.own(Path(settings.model), settings.sha256)
         else:
             catalog.path(settings.model)

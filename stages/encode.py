@@ -44,7 +44,7 @@ class Encode(Stage):
         try:
             self._encoder = self._opened(trace_s)
         except ModelError as error:
-            if not self.context.settings.encode.model.endswith(".onnx"):
+            if not self.context.settings.encode.own:
                 raise  # ours is damaged: that is no matter of configuration
             self._report = self._fallback(f"{error}: incidents have no tags until [encode] is put right", "nothing")
 
@@ -63,9 +63,8 @@ class Encode(Stage):
     def _file(self) -> Path:
         """The model's file, checked; one of the operator's own is named with the beginning of its hash."""
         settings = self.context.settings.encode
-        self._own = settings.model.endswith(".onnx")
         self._name, self._reading = settings.model, OURS
-        if not self._own:
+        if not settings.own:
             return catalog.verified(settings.model)
         file = Path(settings.model)
         self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
@@ -75,7 +74,7 @@ class Encode(Stage):
     def _table(self, encoder: Encoder) -> Features:
         """What answers are turned into: a vector and tags."""
         settings = self.context.settings.encode
-        if not self._own:
+        if not settings.own:
             return Conse(TagTable.load(catalog.verified("conse-minilm")))
         name = settings.embedding or next(reversed(encoder.outputs))
         if name not in encoder.outputs:

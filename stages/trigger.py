@@ -234,8 +234,7 @@ class Trigger(Stage):
             return course
         if course.group is not None and cut.group is not None and course.group != cut.group:
             return course
-        came = cut.began_ns if cut.came_ns is None else cut.came_ns
-        return msgspec.structs.replace(course, came_ns=came, continues=cut.id)
+        return msgspec.structs.replace(course, came_ns=incidents.came_ns(cut), continues=cut.id)
 
     def _go_on(self, key: Place, place: Area, course: Course, seen: _Seen) -> Outputs:
         frame = seen.frame
@@ -384,8 +383,7 @@ class Trigger(Stage):
         if ended_by != "quiet":
             self._presence[key] = Presence()
         if ended_by != "max_duration":  # else the visit goes on
-            came_ns = course.began_ns if course.came_ns is None else course.came_ns
-            visit = incidents.Visit(came_ns, incidents.verdict(course).group)
+            visit = incidents.Visit(incidents.came_ns(course), incidents.verdict(course).group)
             self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
         course = msgspec.structs.replace(
             course, revision=course.revision + 1

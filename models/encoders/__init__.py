@@ -6,7 +6,7 @@ Nobody opens an accelerator but `models.encoders.gate`, which proves that it run
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import cv2
 import numpy as np
@@ -94,13 +94,15 @@ def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: Reading =
     height, width = bgr.shape[:2]
     if target.shape != ((1, 3, height, width) if reading.layout == "nchw" else (1, height, width, 3)):
         raise ValueError(f"a picture of {bgr.shape} does not fit an input of {target.shape}")
-    codes, values = _codes(height, width), _values(reading)
+    codes, values = _plane(height, width, np.uint8), _values(reading)
     for channel in range(3):
         cv2.extractChannel(bgr, 2 - channel, dst=codes)
         if reading.layout == "nchw":
             cv2.LUT(codes, values[channel], dst=target[0, channel])
         else:
-            cv2.insertChannel(cv2.LUT(codes, values[channel], dst=_plane(height, width)), target[0], channel)
+            cv2.insertChannel(
+                cv2.LUT(codes, values[channel], dst=_plane(height, width, np.float32)), target[0], channel
+            )
 
 
 @functools.cache
@@ -112,12 +114,6 @@ def _values(reading: Reading) -> NDArray[np.float32]:
 
 
 @functools.cache
-def _codes(height: int, width: int) -> NDArray[np.uint8]:
+def _plane(height: int, width: int, kind: type[np.generic]) -> NDArray[Any]:
     """One channel, (H, W), kept between pictures; numpy would ask for a buffer at every one."""
-    return np.empty((height, width), np.uint8)
-
-
-@functools.cache
-def _plane(height: int, width: int) -> NDArray[np.float32]:
-    """The same of values."""
-    return np.empty((height, width), np.float32)
+    return np.empty((height, width), kind)

@@ -219,8 +219,8 @@ def left(clause: str) -> str:
 
 
 def _found(clause: str) -> tuple[dict[Effect, int], str]:
-    """What a clause says, and where each begins; and the rest of it, of the same length but for `must be gone by`."""
-    rest = _LEAVE_BY.sub(lambda hit: " may".ljust(len(hit[0])), clause)
+    """What a clause says, and where each begins; and the rest of it, of the same length."""
+    rest = _LEAVE_BY.sub(lambda hit: " may".ljust(len(hit[0])), clause)  # which is shorter than any of its phrases
     found: dict[Effect, int] = {}
     for effect, pattern in _SAYS:
         for hit in pattern.finditer(rest):

@@ -226,7 +226,7 @@ def strange(
     """
     if effect not in (None, "allowed"):
         return
-    text = cues.left(rest) if len(cues.left(rest)) == len(rest) else rest
+    text = cues.left(rest)
     doing = lexicon.undone(text) != text or bool(_BEING.search(text))
     for unit in who:
         text = text[: unit.start] + " " * (unit.end - unit.start) + text[unit.end :]
@@ -320,7 +320,6 @@ _STRANGERS = frozenset(("stranger", "intruder", "trespasser", "外人", "陌生�
 _OPENS = re.compile(
     r"^\s*(?:you see |there (?:is|are) |you notice |it is |it's )?(?:an? |the |any |some |only |just )*", re.IGNORECASE
 )
-_PRONOUN = re.compile(r"(?:they|it|he|she|them)\b", re.IGNORECASE)
 
 
 def _people(unit: Unit) -> tuple[str, ...]:

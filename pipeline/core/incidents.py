@@ -138,9 +138,14 @@ def candidates(course: Course) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(rows, key=lambda row: (-row[1], row[0])))
 
 
+def came_ns(course: Course) -> Nanoseconds:
+    """When its stay began, in an incident before it that was cut, or with it."""
+    return course.began_ns if course.came_ns is None else course.came_ns
+
+
 def dwell_s(course: Course) -> float:
     """How long it has been there, an incident before it that was cut included."""
-    return (course.frame.pts_ns - (course.began_ns if course.came_ns is None else course.came_ns)) / 1e9
+    return (course.frame.pts_ns - came_ns(course)) / 1e9
 
 
 def lasted_s(course: Course) -> float:

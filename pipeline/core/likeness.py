@@ -44,10 +44,11 @@ def alike(look: Look, earlier: Iterable[Look], least: float) -> tuple[IncidentId
     same = [one for one in earlier if (one.camera, one.group) == (look.camera, look.group) and one.vector]
     if not same or not look.vector:
         return ()
-    cosines = np.stack([_vector(one.vector) for one in same]) @ _vector(look.vector)
+    cosines = np.stack([vector(one.vector) for one in same]) @ vector(look.vector)
     order = sorted(range(len(same)), key=lambda at: (-cosines[at], -at))
     return tuple(same[at].incident for at in order[:MOST] if cosines[at] >= least)
 
 
-def _vector(stored: bytes) -> NDArray[np.float32]:
+def vector(stored: bytes) -> NDArray[np.float32]:
+    """What an encoder made of a picture, as it is stored."""
     return np.frombuffer(stored, np.dtype("<f2")).astype(np.float32)

@@ -129,6 +129,11 @@ class EncodeSettings(_Section, frozen=True):
     max_partitions: Count = 1  # pieces that the graph may be cut into
     tags: Annotated[int, Meta(ge=0, le=10)] = 3
 
+    @property
+    def own(self) -> bool:
+        """Whether the model is a file that the operator brought."""
+        return self.model.endswith(".onnx")
+
 
 class TriggerSettings(_Section, frozen=True):
     """The life of an incident. The four durations are those of Matter's zone management."""

@@ -187,13 +187,12 @@ class Listener:
 
     def _sees(self, reading: Reading, seen: _Seen) -> bool:
         """Whether whom an exception is for is seen as such, by the detector; or it is for nobody in particular."""
-        known = (*self._lexicon.table.classes, *self._lexicon.table.groups)
         own = _classes(seen.word, self._lexicon) or {seen.word}
-        wanted = {name for who in reading.who if who in known for name in self._named(who)}
+        table = self._lexicon.table
+        wanted = {
+            name for who in reading.who for name in (table.groups[who].classes if who in table.groups else (who,))
+        }
         return not reading.who or not own.isdisjoint(wanted)
-
-    def _named(self, who: str) -> frozenset[str]:
-        return self._lexicon.classes("group" if who in self._lexicon.table.groups else "class", who)
 
     def _equipped(self, reading: Reading, seen: _Seen) -> bool:
         roles = self._lexicon.table.roles

@@ -185,13 +185,6 @@ def read(text: str) -> Read:
     return Read(when, scratch.rest, tuple(scratch.unread), when.timed or scratch.always)
 
 
-_EACH_ITS_HOURS = re.compile(
-    r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|周[一二三四五六日末]|weekends?"
-    r"|weekdays)[^.;]*?\d[^.;]*?"
-    r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?s?|周[一二三四五六日末]|weekends?|weekdays)[^.;]*?\d"
-)
-
-
 class _Scratch:
     """A text in which what was read is blanked out, and what was read so far."""
 
@@ -415,6 +408,8 @@ _DAY_NAMES = {
 }  # fmt: skip
 _DAY_ZH = {**{name: at for at, name in enumerate("一二三四五六日")}, "天": 6, **{str(at + 1): at for at in range(6)}}
 _WEEK = r"(?:星期|礼拜|周)"
+_DAYS = rf"(?:{_D}s?|周[一二三四五六日末]|weekends?|weekdays)"
+_EACH_ITS_HOURS = re.compile(rf"{_DAYS}[^.;]*?\d[^.;]*?{_DAYS}[^.;]*?\d")
 _DAYS_RANGE = re.compile(rf"\b(?P<a>{_D})s?\.?\s*(?:to|through|thru|until|till|-|–|—)\s*(?P<b>{_D})s?\b\.?")
 _DAYS_RANGE_ZH = re.compile(
     rf"{_WEEK}(?P<a>[一二三四五六日天1-6])\s*(?:到|至|-|–|—|~)\s*{_WEEK}?(?P<b>[一二三四五六日天1-6])"

@@ -8,6 +8,7 @@ from pipeline.core.errors import PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
@@ -36,10 +37,9 @@ def notes(context: Context, _: Parameter, begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem  # noqa: PLC0415  # the same
 
     from pipeline.core import notebook  # noqa: PLC0415  # the same
-    from pipeline.runtime import folders  # noqa: PLC0415  # the same
 
     try:
-        book = notebook.load(folders.state_dir(str(context.params.get("state_dir") or "")) / notebook.FILE)
+        book = notebook.load(_state(context) / notebook.FILE)
     except PipelineError:
         return []
     return [CompletionItem(entry.id, help=entry.text) for entry in book.notes if entry.id.startswith(begun)]
@@ -48,10 +48,14 @@ def notes(context: Context, _: Parameter, begun: str) -> list[CompletionItem]:
 def models(context: Context, _: Parameter, begun: str) -> list[str]:
     """Offer the language models that are installed."""
     from models.store import Store  # noqa: PLC0415  # the same
+
+    return _fitting({one.name for one in Store(_state(context)).installed()}, begun)
+
+
+def _state(context: Context) -> Path:
     from pipeline.runtime import folders  # noqa: PLC0415  # the same
 
-    store = Store(folders.state_dir(str(context.params.get("state_dir") or "")))
-    return _fitting({one.name for one in store.installed()}, begun)
+    return folders.state_dir(str(context.params.get("state_dir") or ""))
 
 
 def _fitting(names: Iterable[str], begun: str) -> list[str]:

@@ -111,18 +111,16 @@ def checked(past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, *, 
     cameras = sorted({facts.camera for _, facts in past})
     notes = {camera: [entry.note for entry in book.of(camera)] for camera in cameras}
 
-    def judged(scores: Scores | None) -> list[Done]:
+    def judge(scores: Scores | None) -> list[Done]:
         judges = {
             camera: Judge(means.book, means.lexicon, notes[camera], means.similarity, scores) for camera in cameras
         }
         return [Done(name, facts, judges[facts.camera].verdict(facts)) for name, facts in past]
 
-    if means.model is None:
-        return judged(None)
-    asked = [
-        (one.facts, [notes[one.facts.camera][at].text for at in one.verdict.unheard]) for one in judged(weighed.unknown)
-    ]
-    return judged(weighed.scores(means.model, [one for one in asked if one[1]], quiet=quiet))
+    def asks(one: Done) -> tuple[Facts, list[str]]:
+        return one.facts, [notes[one.facts.camera][at].text for at in one.verdict.unheard]
+
+    return weighed.judged(means.model, judge, asks, quiet=quiet)
 
 
 def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_json: bool) -> None:

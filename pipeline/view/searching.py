@@ -16,7 +16,7 @@ from models import catalog
 from models.search import Meant, TextSearch
 from models.sentences import open_sentences
 from models.tags import TagTable
-from pipeline.core import words
+from pipeline.core import likeness, words
 from pipeline.core.errors import ConfigError
 from pipeline.resources import config_file
 from pipeline.view.timeline import console, printable, read
@@ -123,7 +123,7 @@ def _vector(event: _Shape) -> NDArray[np.float32] | None:
         return None
     if len(stored) != 2 * _SIZE:
         return None
-    found = np.frombuffer(stored, np.dtype("<f2")).astype(np.float32)
+    found = likeness.vector(stored)
     return found if np.isfinite(found).all() else None
 
 

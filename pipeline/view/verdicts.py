@@ -131,14 +131,13 @@ def show(path: Path, means: Means, *, compile_: bool, as_json: bool, quiet: bool
 
 def judge(chosen: Sequence[Case], means: Means, *, compile_: bool, quiet: bool = True) -> list[Judged]:
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
-    if means.model is None:
-        return _judge(chosen, means, None, compile_=compile_)
-    nobody = _judges(chosen, means, weighed.unknown, compile_=compile_)
-    asked = [
-        (case.facts, [case.notes[at] for at in nobody[_site(case)].verdict(case.facts).unheard]) for case in chosen
-    ]
-    said = weighed.scores(means.model, [one for one in asked if one[1]], quiet=quiet)
-    return _judge(chosen, means, said, compile_=compile_)
+
+    def asks(one: Judged) -> tuple[Facts, list[str]]:
+        return one.case.facts, [one.case.notes[at] for at in one.verdict.unheard]
+
+    return weighed.judged(
+        means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), asks, quiet=quiet
+    )
 
 
 def _judge(chosen: Sequence[Case], means: Means, scores: Scores | None, *, compile_: bool) -> list[Judged]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from rich.progress import Progress
@@ -18,12 +18,15 @@ from stages.prompts import Prompts
 from stages.weighing import Weigher, seen_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from models.store import Installed
     from models.table import Weighing
     from pipeline.core.facts import Facts
     from pipeline.core.speaking import Scores
+
+
+_Judged = TypeVar("_Judged")
 
 
 class _Heard(msgspec.Struct, frozen=True):
@@ -34,7 +37,31 @@ class _Heard(msgspec.Struct, frozen=True):
     scores: list[float | None]
 
 
-def unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
+def judged(
+    model: Installed | None,
+    judge: Callable[[Scores | None], list[_Judged]],
+    asks: Callable[[_Judged], tuple[Facts, Sequence[str]]],
+    *,
+    quiet: bool,
+) -> list[_Judged]:
+    """Judge incidents with what a model says of the notes that are open without it.
+
+    Args:
+        model: None: words and the sentence encoder judge alone.
+        judge: Judges them all with some scores.
+        asks: The facts of an incident that was judged, and the notes that are open.
+        quiet: No progress.
+
+    Raises:
+        ConfigError: Nobody has measured what the model's answers are worth.
+    """
+    if model is None:
+        return judge(None)
+    asked = [asks(one) for one in judge(_unknown)]
+    return judge(scores(model, [one for one in asked if one[1]], quiet=quiet))
+
+
+def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
     """Score no note: with it, a judge says which ones it would ask a model about."""
     return [None for _ in notes]
 

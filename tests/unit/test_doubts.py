@@ -186,11 +186,6 @@ DENIALS_WISHES_AND_CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("text", DENIALS_WISHES_AND_CONDITIONS)
-def test_what_denies_wishes_jokes_or_asks_for_more_than_a_camera_sees_is_not_relied_on(text):
-    assert read(text).polarity in ("none", "forbid")
-
-
 # The same, by somebody who set out to be misread.
 NASTY = [
     "Workers may enter the warehouse, on Sundays not.",
@@ -242,8 +237,8 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_what_is_meant_to_be_misread_is_not_relied_on(text):
+@pytest.mark.parametrize("text", [*DENIALS_WISHES_AND_CONDITIONS, *NASTY])
+def test_what_denies_wishes_jokes_or_asks_for_more_than_a_camera_sees_is_not_relied_on(text):
     assert read(text).polarity in ("none", "forbid")
 
 
