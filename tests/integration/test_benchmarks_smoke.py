@@ -96,6 +96,10 @@ BENCHMARKS = {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
     }),
+    "governor": (["--seeds", "1", "--minutes", "4"], None, {
+        "rate_vs_step_wise78", "rate_vs_step_wise78_mean", "changes_vs_step_wise78", "peak_c", "seconds_ge_85",
+        "recovery_s", "wrong_steps",
+    }),
     "hop": (["--frames", "10", "--rounds", "1"], None, {
         "hop_vs_bare_message", "pickled_frame_vs_hop", "pixel_copies",
     }),
@@ -129,6 +133,7 @@ EXACT = {
     "encoder": {"alloc_per_frame": 0},
     "encoder_faults": {"told_once": 2, "incidents_lost": 0},
     "footage": {"identical": True, "bad_inputs_named": 3},
+    "governor": {"seconds_ge_85": 0, "wrong_steps": 0},
     "hop": {"pixel_copies": 0},
     "kill": {
         "rounds": 7, "restarts_told": 7, "not_ended_once": 0, "sequence_gaps": 0, "repeated_ids": 0, "torn": 0,
