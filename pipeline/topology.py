@@ -35,10 +35,16 @@ class StageRow(NamedTuple):
     nice: int
     stalled_after_s: float  # without a beat for so long it is replaced
 
+    @property
+    def source(self) -> bool:
+        """Whether it makes messages of what it alone sees, until that ends."""
+        return not self.reads and not self.ticks
+
 
 # fmt: off
 LATEST = Input(Keep.LATEST)
 URGENT = Input(Keep.MOST_URGENT, 32)
+STORM  = Input(Keep.MOST_URGENT, 1000)  # describe itself says which it has no time for
 ALL    = Input(Keep.ALL)
 
 # link            carries                     rate                    what
@@ -46,6 +52,7 @@ LINKS = {
     "frames":    Link((m.FrameCaptured,),     "10/s a camera",        "a picture lies in the camera's ring"),
     "motion":    Link((m.MotionMeasured,),    "10/s while moving",    "where it moves; every half second that it does not"),
     "scenes":    Link((m.SceneClassified,),   "10/s while moving",    "what moves there"),
+    "device":    Link((m.DeviceReported,),    "rare",                 "heat, load or memory changed what is done"),
     "cameras":   Link((m.CameraChanged,),     "rare",                 "a camera came, went or ended"),
     "encodes":   Link((m.FeaturesWanted,),    "1-3 an incident",      "a keyframe to encode"),
     "features":  Link((m.FeaturesEncoded, m.EncoderReported), "1-3 an incident", "embedding and tags of a keyframe, and what makes them"),
@@ -60,15 +67,19 @@ STAGES = {
     "capture":  StageRow("stages.capture:Capture",   {},                                              ("frames", "cameras"),              True,  False, -5, 30.0),
     "motion":   StageRow("stages.motion:Motion",     {"frames": LATEST},                              ("motion",),                        True,  False,  0, 10.0),
     "classify": StageRow("stages.classify:Classify", {"motion": LATEST},                              ("scenes",),                        False, False,  0, 10.0),
+    "govern":   StageRow("stages.govern:Govern",     {},                                              ("device",),                        False, True,  -5, 10.0),
     "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "acks": ALL, "features": ALL,
-                                                      "reports": ALL, "scenes": LATEST},              ("encodes", "incidents", "events"), False, True,  -5, 10.0),
+                                                      "reports": ALL, "device": ALL, "scenes": LATEST}, ("encodes", "incidents", "events"), False, True,  -5, 10.0),
     "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, 30.0),
-    "describe": StageRow("stages.describe:Describe", {"incidents": URGENT},                           ("reports",),                       False, True,   5, 120.0),
+    "describe": StageRow("stages.describe:Describe", {"incidents": STORM},                            ("reports",),                       False, True,   5, 120.0),
     "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("acks",),                          False, True,   0, 30.0),
 }
 # fmt: on
 
 TELLER = "trigger"  # the stage that is told of restarts, and raises the events about them
+GOVERNOR = "govern"  # the stage that is told what all others do
+REPLACEABLE = ("motion", "classify", "encode", "describe")  # while the daemon runs: they remember nothing that matters
+INFERRING = ("encode", "describe")  # whose work heats
 
 
 def link_of(message: type[m.Message] | m.Message) -> str:

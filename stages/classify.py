@@ -9,6 +9,7 @@ import cv2
 from models import catalog
 from models.detectors import NanoDet
 from pipeline.core.geometry import rounded
+from pipeline.core.limits import Rung
 from pipeline.core.messages import Detection, MotionMeasured, SceneClassified
 from pipeline.core.pace import Pace
 from pipeline.core.stage import Stage
@@ -59,6 +60,8 @@ class Classify(Stage):
 
     def _regions(self, watch: _Watch, message: MotionMeasured) -> tuple[Box, ...]:
         """Where to look this time: at what moves, and now and then at what stopped."""
+        if self.context.limits.get().rung >= Rung.MOTION:
+            return ()
         settings, now = self.context.settings.classify, message.frame.pts_ns
         moving = () if message.global_change else message.boxes
         still = sightings.still_there(watch.standing, moving, now, settings.still_most_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,8 +15,11 @@ from models.table import table
 from pipeline.core import filters, outlook, templates
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
+from pipeline.core.inbox import aged
+from pipeline.core.limits import Rung
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
 from pipeline.core.stage import Stage
+from pipeline.core.vocabulary import Nanoseconds
 from pipeline.resources import own_or_ours
 from stages import language, weighing
 from stages.judging import Judging
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from pipeline.core.events import Analysis, AnalysisStatus, Details
     from pipeline.core.facts import Facts
+    from pipeline.core.limits import Limits
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId
@@ -36,12 +41,13 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-_Work: TypeAlias = "Generator[IncidentDescribed | None, None, Summary]"
-"""One forward before each yield; at the end, the sentence."""
+_Work: TypeAlias = "Generator[IncidentDescribed | None, None, Summary | str]"
+"""One forward before each yield; at the end the sentence, or why there shall be none."""
 
 _BUDGET = "the verdict's time was up"
 _IDLE_S = 2.0  # without a question, until the notes are weighed for questions to come
 _REMEMBERED_MOST = 256  # incidents whose like may come again
+_REST_MOST_S = 0.5  # between two forwards, where heat allows but a share of the time
 _WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
 
 
@@ -63,10 +69,15 @@ class _Job:
     told: Details | None = None
     work: _Work | None = None
 
+    def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
+        """Lower is sooner: by priority and how long it waits, what ends an incident first, the oldest first."""
+        waited_s = (now_ns - self.since_ns) / 1e9
+        return aged(self.wanted.priority, waited_s // ageing_s, 1.0), not self.wanted.final, self.since_ns
+
     @property
-    def urgency(self) -> tuple[int, bool, int]:
-        """Lower is sooner: by priority, what ends an incident first, the oldest first."""
-        return self.wanted.priority, not self.wanted.final, self.since_ns
+    def dispensable(self) -> tuple[int, bool, int]:
+        """Highest is given up first: the least severe, what does not end an incident, the oldest."""
+        return self.wanted.priority, not self.wanted.final, -self.since_ns
 
 
 class Describe(Stage):
@@ -83,6 +94,8 @@ class Describe(Stage):
         self._likely: dict[str, Facts] = {}
         self._spare: Generator[None, None, None] | None = None
         self._weighed_for: object = None
+        self._crowded_out = 0
+        self._worked_s = 0.0  # by the last forward
 
     def warm_up(self) -> None:
         """Read the rule table, the standing notes and the lists of filters."""
@@ -115,14 +128,19 @@ class Describe(Stage):
         if self._voice.model is None:
             yield self._answer(message, templates.describe(message.facts, self._voice.reason, self._voice.status))
             return
+        limits = self.context.limits.get()
+        if limits.silent:
+            yield self._answer(message, templates.describe(message.facts, limits.why, "skipped"), limits.why)
+            return
         now = self.context.clock.now()[0]
-        until = None if message.within_s is None else now + round(message.within_s * 1e9)
-        job = self._jobs[message.incident] = _Job(message, now, until)
+        job = self._jobs[message.incident] = _Job(message, now, self._until(message, now))
         self._spare = None
         if not message.final:
             yield self._promised(job)
         if len(self._jobs) > _WAITING_MOST:
-            yield self._given_up(max(self._jobs.values(), key=lambda job: job.urgency), "skipped", "too many incidents")
+            self._crowded_out += 1
+            reason = f"too many incidents: {len(self._jobs)} wait, {self._crowded_out} had to give way so far"
+            yield self._given_up(max(self._jobs.values(), key=lambda job: job.dispensable), "skipped", reason)
 
     def pending(self) -> bool:
         """Whether a sentence waits to be written, or notes can be weighed for incidents to come."""
@@ -130,17 +148,22 @@ class Describe(Stage):
 
     def step(self) -> Outputs:
         """Go on with the most urgent sentence, by one forward; what another had begun is put aside."""
-        now = self.context.clock.now()[0]
-        for job in [job for job in self._jobs.values() if job.until_ns is not None and job.until_ns <= now]:
-            yield self._given_up(job, "timeout", "the sentence was not written in time")
+        now, limits = self.context.clock.now()[0], self.context.limits.get()
+        yield from self._expired(now, limits)
+        if limits.silent:
+            self._spare = None
+            return
         if not self._jobs:
             self._weigh_ahead()
             return
-        chosen = min(self._jobs.values(), key=lambda job: job.urgency)
+        self._cool_down(limits.duty)
+        ageing_s = self._settings.ageing_s
+        chosen = min(self._jobs.values(), key=lambda job: job.urgency(now, ageing_s))
         for job in self._jobs.values():
             if job is not chosen:
                 job.work = None
         self._used_ns, self._asleep = now, False
+        began = time.perf_counter()
         try:
             chosen.work = chosen.work or self._work(chosen)
             news = next(chosen.work)
@@ -151,6 +174,21 @@ class Describe(Stage):
         else:
             if news is not None:
                 yield news
+        finally:
+            self._worked_s = time.perf_counter() - began
+
+    def _expired(self, now_ns: int, limits: Limits) -> Outputs:
+        """Give up what is too late, and everything while the model is to be silent."""
+        for job in list(self._jobs.values()):
+            if limits.silent:
+                yield self._given_up(job, "skipped", limits.why)
+            elif job.until_ns is not None and job.until_ns <= now_ns:
+                self.missed += 1
+                yield self._given_up(job, "timeout", "the sentence was not written in time")
+
+    def since_ns(self) -> Nanoseconds | None:
+        """Since when the oldest question waits for its sentence."""
+        return min((Nanoseconds(job.since_ns) for job in self._jobs.values()), default=None)
 
     def close(self) -> None:
         """Keep what was learnt of the notes, and give the model's memory back."""
@@ -185,7 +223,23 @@ class Describe(Stage):
                 self._weighed_for = None  # what there was no time for is weighed when nobody asks
             if job.told is not None and self._judging.judged(facts, why).fields != job.told:
                 yield self._promised(job, why)
+        limits = self.context.limits.get()
+        if limits.rung >= Rung.VERDICTS:
+            return limits.why
         return (yield from self._summariser.write(facts))
+
+    def _until(self, wanted: DescriptionWanted, now_ns: int) -> int | None:
+        """When the sentence is too late: by what the incident is worth, or sooner where somebody waits for it."""
+        if self.context.clock.media:
+            return None
+        most_s = (self._settings.alarm_within_s, self._settings.warning_within_s, self._settings.routine_within_s)
+        within_s = min(most_s[wanted.priority], math.inf if wanted.within_s is None else wanted.within_s)
+        return now_ns + round(within_s * 1e9)
+
+    def _cool_down(self, duty: float) -> None:
+        """Rest before a forward, so that the last and the rest together keep to the share of time that is allowed."""
+        if duty < 1:
+            self.context.clock.sleep(min(self._worked_s * (1 / duty - 1), _REST_MOST_S))
 
     def _why_unheard(self, facts: Facts) -> str:
         """Why notes are still not weighed after all; empty: all that matter are."""
@@ -222,8 +276,10 @@ class Describe(Stage):
             self._spare = None
             self._weigher.save()
 
-    def _finished(self, job: _Job, summary: Summary) -> IncidentDescribed:
+    def _finished(self, job: _Job, summary: Summary | str) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
+        if isinstance(summary, str):
+            return self._done(job, templates.describe(job.wanted.facts, summary, "skipped"))
         self._voice.trial.passed()
         written = summary.written
         if written.cached != self._summariser.fixed:

@@ -34,6 +34,9 @@ class Motion(Stage):
         """Yield MotionMeasured where something moves, and at the quiet rate elsewhere."""
         assert isinstance(message, FrameCaptured)
         frame = message.frame
+        if frame.sequence % self.context.limits.get().stride:
+            self.dropped += 1
+            return
         assert self.context.camera is not None
         with self.context.rings[self.context.camera].reading(frame) as planes:
             movement = self._background.measure(planes.y, frame.pts_ns)

@@ -8,14 +8,18 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
-from pipeline.core import areas, incidents, telling, templates
+from pipeline.core import areas, incidents, storm, telling, templates
 from pipeline.core import messages as m
 from pipeline.core.errors import FrameOverwrittenError
+from pipeline.core.events import Thermal
 from pipeline.core.geometry import WHOLE, Box, around
 from pipeline.core.likeness import Look, alike
+from pipeline.core.limits import Rung
 from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
+from pipeline.core.storm import Storm
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
 from stages.journal import Closed, Delivered, Journal, Missed, Numbered, Opened, Raised
 
@@ -85,6 +89,7 @@ class Trigger(Stage):
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
         self._patience_s = self._rows.report_wait_s * _IN_TIME
         self._drops: dict[str, int] = {}
+        self._storm = Storm()
         self._disk_failing = False
 
     def warm_up(self) -> None:
@@ -117,6 +122,10 @@ class Trigger(Stage):
 
     def handle(self, message: m.AnyMessage) -> Outputs:
         """Take one message of any kind."""
+        yield from self._taken(message)
+        self.open = len(self._open) + len(self._ending)
+
+    def _taken(self, message: m.AnyMessage) -> Outputs:
         match message:
             case m.SceneClassified():
                 yield from self._seen(message)
@@ -133,6 +142,8 @@ class Trigger(Stage):
                 yield from self._camera_changed(message)
             case m.StageRestarted():
                 yield from self._restarted(message)
+            case m.DeviceReported():
+                yield from self._device(message.what, message.priority, message.details, message.pts_ns, message.utc_ns)
             case m.Ticked():
                 yield from self._ticked(message)
 
@@ -222,6 +233,9 @@ class Trigger(Stage):
         course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
         yield from self._tell(course, "start", place)
+        urgency = self._priority(course).name.lower()
+        now_s = m.seconds(frame.pts_ns)
+        self._storm = storm.started(self._storm, course.id, urgency, now_s, self._rows.storm_incidents)
         yield from self._ask_features(key)
         if self._open[key].id not in self._asked:
             yield from self._ask_description(key)
@@ -295,7 +309,7 @@ class Trigger(Stage):
 
     def _ask_features(self, key: Place) -> Outputs:
         course = self._open[key]
-        if course.best is None:
+        if course.best is None or self.context.limits.get().rung >= Rung.CLASSES:
             return
         self._asked[course.id] = course.frame.pts_ns
         self._open[key] = msgspec.structs.replace(
@@ -354,6 +368,7 @@ class Trigger(Stage):
         analysis = message.analysis
         if analysis is None or analysis.status != "pending":
             self._unanswered.pop(message.incident, None)
+            self._storm = storm.answered(self._storm, message.incident, analysis.status if analysis else "ok")
         ending = self._ending.get(message.incident)
         if ending is not None and message.revision == ending.course.revision and analysis is not None:
             yield from self._close(ending, analysis)
@@ -416,8 +431,10 @@ class Trigger(Stage):
 
     def _raise(self, event: m.EventRaised, *entries: Opened | Closed | Numbered) -> Outputs:
         """Journal first, then speak."""
-        if self._drops:
-            event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, drops=self._drops))
+        limits = self.context.limits.get()
+        hot = UNSET if limits.temp_c is None else Thermal(level=limits.level, temp_c=limits.temp_c)
+        data = msgspec.structs.replace(event.data, drops=self._drops or UNSET, thermal=hot)
+        event = msgspec.structs.replace(event, data=data)
         self._journal.write(Raised(event), *entries, durable=event.data.operation in ("start", "end"))
         self._sent[event.key] = self.context.clock.now()[0]
         yield event
@@ -482,8 +499,12 @@ class Trigger(Stage):
         """Time goes by: what waits too long is not waited for, and silence is noticed."""
         now = message.pts_ns
         self._drops = message.drops
+        self._storm, summed_up = storm.passed(self._storm, m.seconds(now), self._rows.storm_incidents)
+        if summed_up is not None:
+            yield from self._device("system.storm", m.Priority.WARNING, summed_up, now, message.utc_ns)
         for ending in [one for one in self._ending.values() if one.until_ns < now]:
             late = templates.describe(self._facts(ending.course), "no_answer", status="timeout")
+            self._storm = storm.answered(self._storm, ending.course.id, "timeout")
             verdict = ending.course.analysis.fields  # the last there was
             yield from self._close(ending, msgspec.structs.replace(late, fields=verdict))
         for camera, seen in self._alive.items():

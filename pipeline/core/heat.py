@@ -42,7 +42,7 @@ class Body(NamedTuple):
 
 # fmt: off
 BODIES = {  #           C1 J/K R12 K/W C2 J/K R2a K/W idle W dynamic W cores kHz
-    "fanless_cam": Body(4.0,   2.0,    45.0,  7.5,    1.5,   6.0,      4,    1_800_000),  # 9.5 K/W: a RK3328, large heat sink
+    "fanless_cam": Body(4.0,   2.0,    45.0,  7.5,    1.5,   6.0,      4,    1_800_000),  # a RK3328, large heat sink
     "rpi5":        Body(6.0,   1.5,    30.0,  8.5,    2.7,   6.5,      4,    2_400_000),  # bare: idles at about 50 C
     "rk3588":      Body(8.0,   1.2,    90.0,  5.0,    2.5,   9.0,      8,    2_400_000),  # with a heat sink
     "phone":       Body(5.0,   2.5,    70.0,  6.5,    1.0,   5.5,      8,    2_800_000),  # 4 to 8 W under load

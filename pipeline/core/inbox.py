@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pipeline.core.messages import AnyMessage
 
 
+AGEING_S = 20.0
+"""After so long a wait, something is as urgent as what is a class above it and has just come."""
+
+
 class Keep(Enum):
     """Which messages survive when a link is full."""
 
@@ -23,9 +27,10 @@ class Keep(Enum):
 class Inbox:
     """A bounded queue for one link. `offer` returns how many messages it dropped."""
 
-    def __init__(self, keep: Keep, depth: int) -> None:
+    def __init__(self, keep: Keep, depth: int, ageing_s: float = AGEING_S) -> None:
         self._keep = keep
         self._depth = depth
+        self._ageing_ns = ageing_s * 1e9
         self._waiting: deque[AnyMessage] = deque()
 
     def __len__(self) -> int:
@@ -38,13 +43,23 @@ class Inbox:
         self._waiting.append(message)
         if self._keep is Keep.ALL or len(self._waiting) <= self._depth:
             return 0
-        self._waiting.remove(max(reversed(self._waiting), key=_urgency))
+        self._waiting.remove(max(self._waiting, key=_priority))  # of the least urgent the oldest
         return 1
 
-    def take(self) -> AnyMessage:
-        """Remove and return the next message. Raises IndexError when empty."""
+    @property
+    def since_ns(self) -> int:
+        """Monotonic time at which the oldest message was sent; 0: it is empty, or holds what was never sent."""
+        return min(map(_sent_ns, self._waiting), default=0)
+
+    def take(self, now_ns: int = 0) -> AnyMessage:
+        """Remove and return the next message, by a monotonic time. Raises IndexError when empty.
+
+        What waits becomes more urgent, by a class every `ageing_s`: so the lowest gets its turn, whatever comes.
+        """
         if self._keep is Keep.MOST_URGENT and self._waiting:
-            chosen = min(self._waiting, key=_urgency)
+            chosen = min(
+                self._waiting, key=lambda message: aged(_priority(message), _waited(message, now_ns), self._ageing_ns)
+            )
             self._waiting.remove(chosen)
             return chosen
         return self._waiting.popleft()
@@ -60,5 +75,19 @@ class Inbox:
         return 0
 
 
-def _urgency(message: AnyMessage) -> int:
+def aged(priority: int, waited: float, ageing: float) -> float:
+    """How urgent something is after a wait, lower being sooner; both times in one unit."""
+    return priority - waited / ageing
+
+
+def _waited(message: AnyMessage, now_ns: int) -> int:
+    sent = _sent_ns(message)
+    return max(0, now_ns - sent) if sent else 0
+
+
+def _sent_ns(message: AnyMessage) -> int:
+    return message.hops[-1].sent_at if message.hops else 0
+
+
+def _priority(message: AnyMessage) -> int:
     return message.priority if isinstance(message, DescriptionWanted | FeaturesWanted) else 0

@@ -201,12 +201,51 @@ class StageRestarted(Message, frozen=True, tag=True, kw_only=True):
     utc_ns: Nanoseconds
 
 
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stages have done since the daemon began, and what they have before them.
+
+    Attributes:
+        inferring_s: Time that encoder and language model have worked.
+        question_s: How long the oldest question to the language model waits.
+        encode_s: How long the oldest picture to encode waits.
+        looked: Pictures that the classifier took.
+        unlooked: Pictures that it gave up, as newer ones came.
+        missed: Deadlines missed, of all stages.
+        available_mb: Memory that can still be had; None: not known.
+        rss_mb: Memory of each process that is its own.
+        pieces: Runs of the encoder, forwards of the language model: how many, by process, in this life of it.
+        pieces_ms: What they took.
+    """
+
+    inferring_s: float = 0.0
+    question_s: float = 0.0
+    encode_s: float = 0.0
+    looked: int = 0
+    unlooked: int = 0
+    missed: int = 0
+    available_mb: float | None = None
+    rss_mb: dict[str, float] = {}
+    pieces: dict[str, int] = {}
+    pieces_ms: dict[str, float] = {}
+
+
+class DeviceReported(Message, frozen=True, tag=True, kw_only=True):
+    """Something about the device itself that an operator is told: `what` is AREA.WHAT, such as thermal.level."""
+
+    what: str
+    details: Details
+    priority: Priority = Priority.WARNING
+    pts_ns: Nanoseconds = Nanoseconds(0)
+    utc_ns: Nanoseconds = Nanoseconds(0)
+
+
 class Ticked(Message, frozen=True, tag=True, kw_only=True):
     """Time went by. Only live: a replay has no time but that of its pictures."""
 
     pts_ns: Nanoseconds
     utc_ns: Nanoseconds
     drops: dict[str, int] = {}  # per stage: messages given up and frames overwritten since the daemon began
+    work: Work | None = None  # for govern alone
 
 
 AnyMessage: TypeAlias = (
@@ -223,6 +262,7 @@ AnyMessage: TypeAlias = (
     | EventRaised
     | EventDelivered
     | StageRestarted
+    | DeviceReported
     | Ticked
 )
 

@@ -145,6 +145,7 @@ class TriggerSettings(_Section, frozen=True):
     features_wait_s: Positive = 1.0  # then it is described without tags
     report_wait_s: Positive = 5.0  # then it ends without a new description
     resend_after_s: Positive = 2.0  # an event that nobody acknowledged
+    storm_incidents: Count = 30  # that begin within ten seconds are summed up in one event, beside their own
     open_hours: str = ""  # of the site; cameras and zones may say otherwise
 
 
@@ -172,6 +173,10 @@ class DescribeSettings(_Section, frozen=True):
     latency_budget_ms: Positive = 800.0  # for a verdict; notes that cannot be weighed in it are left out, and named
     summary_most_tokens: Annotated[int, Meta(ge=16, le=256)] = 96
     idle_after_s: Positive = 60.0  # then the model gives back its memory
+    alarm_within_s: Positive = 10.0  # a sentence that is not written by then is not written
+    warning_within_s: Positive = 30.0
+    routine_within_s: Positive = 120.0
+    ageing_s: Positive = 20.0  # what has waited so long is as urgent as the class above it
 
 
 class EmitSettings(_Section, frozen=True):
@@ -186,6 +191,21 @@ class EmitSettings(_Section, frozen=True):
     keep_files: Count = 16
     fsync: Literal["never", "incident", "always"] = "incident"
     spool: Count = 10_000  # events kept while a sink cannot take them
+
+
+class GovernorSettings(_Section, frozen=True):
+    """What is done about heat, load and want of memory."""
+
+    mode: Literal["act", "observe", "off"] = "act"
+    sysfs: str = "/sys"  # where the kernel tells temperatures and takes frequencies
+    zones: tuple[str, ...] = ()  # types of thermal zones; default: those of processors
+    trip_c: Annotated[float, Meta(ge=0, le=125)] = 0.0  # 0: the board's first passive trip; 85 where it tells none
+    frequencies: bool = True  # lower them where that is allowed; else inference rests between forwards
+    shed: bool = True  # give up what matters least under load
+    memory_least_mb: Annotated[float, Meta(ge=0, le=1e6)] = 150.0  # with less to be had, the language model is given up
+    leak_mb_per_h: Positive = 30.0  # a process that grows so fast for an hour is told of
+    recycle_mb: Positive = 300.0  # and replaced between incidents when it has gathered so much
+    drift: Positive = 1.5  # a stage that takes so many times longer than at first is told of
 
 
 class RuntimeSettings(_Section, frozen=True):
@@ -213,6 +233,7 @@ class Settings(_Section, frozen=True):
     priority: PrioritySettings = field(default_factory=PrioritySettings)
     describe: DescribeSettings = field(default_factory=DescribeSettings)
     emit: EmitSettings = field(default_factory=EmitSettings)
+    governor: GovernorSettings = field(default_factory=GovernorSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
 
     def digest(self) -> str:

@@ -6,11 +6,14 @@ from abc import ABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from pipeline.core.limits import Held
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pipeline.core.frames import FramePool
+    from pipeline.core.limits import Limits
     from pipeline.core.messages import AnyMessage
     from pipeline.core.settings import CameraSettings, Settings
     from pipeline.core.vocabulary import CameraId, ClockState, Nanoseconds
@@ -40,6 +43,22 @@ class Clock(Protocol):
         ...
 
 
+class Limited(Protocol):
+    """Where the limits in force are read, and set by whoever governs."""
+
+    def get(self) -> Limits:
+        """What holds now."""
+        ...
+
+    def set(self, limits: Limits) -> None:
+        """From now on."""
+        ...
+
+    def recycle(self, name: str) -> None:
+        """Have a process replaced as soon as no incident is open."""
+        ...
+
+
 @dataclass(frozen=True)
 class StageContext:
     """Everything a stage may touch outside itself; tests build one by hand."""
@@ -56,6 +75,7 @@ class StageContext:
     models_dir: Path | None = None  # the state folder that language models are installed in; None: there are none
     stdout: int = 1  # descriptor that events may be printed to
     stands_for: str = ""  # the camera of the configuration that a recording is of: its notes hold; empty: its own
+    limits: Limited = field(default_factory=Held)
     began_utc_ns: Nanoseconds | None = None  # of a recording, where it is known: UTC of its first picture
 
     def own_camera(self) -> CameraSettings:
@@ -69,6 +89,8 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
 
     dropped = 0  # what the stage itself gave up: pictures that came too late, evidence that was gone
     reread = 0  # language models only: prompts whose part that never changes had to be read again
+    missed = 0  # deadlines that were missed
+    open = 0  # trigger only: incidents that are not over
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
     def __init__(self, context: StageContext) -> None:
@@ -100,6 +122,10 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     def finish(self) -> Outputs:
         """Say what must still be said: the stages before this one have ended."""
         yield from ()
+
+    def since_ns(self) -> Nanoseconds | None:
+        """Since when, on the live timeline, the oldest question waits that was taken and is not answered."""
+        return None
 
     def waiting(self) -> bool:
         """Whether answers are outstanding that the stage should stay for when it is stopped."""

@@ -111,7 +111,7 @@ def number(path: Path) -> int | None:
 def zones(root: Path = ROOT) -> list[Zone]:
     """Every thermal zone, by its number."""
     return [
-        Zone(path.name, text(path / "type") or path.name, path, _celsius(path / "temp"), _passive_trip_c(path))
+        Zone(path.name, text(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
         for path in _found(root, _ZONES)
     ]
 
@@ -133,7 +133,8 @@ def _found(root: Path, pattern: str) -> list[Path]:
     return sorted(root.glob(pattern), key=lambda path: re.sub(r"\d+", lambda digits: digits[0].zfill(8), path.name))
 
 
-def _celsius(path: Path) -> float | None:
+def celsius(path: Path) -> float | None:
+    """What a file in thousandths of a degree says, however odd; None: it cannot be read now."""
     milli = number(path)
     return None if milli is None else milli / 1000
 
@@ -141,7 +142,7 @@ def _celsius(path: Path) -> float | None:
 def _passive_trip_c(zone: Path) -> float | None:
     """A trip that is switched off is at zero or below it."""
     kinds = zone.glob("trip_point_*_type")
-    temps = [_celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if text(kind) == "passive"]
+    temps = [celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if text(kind) == "passive"]
     return min((temp for temp in temps if temp is not None and temp > 0), default=None)
 
 

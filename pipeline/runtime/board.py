@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.core.limits import FREE, Limits, packed, unpacked
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ROW_WORDS = 16
+_ROW_WORDS = 24
 
 
 class State(IntEnum):
@@ -46,6 +48,38 @@ class Word(IntEnum):
     REPORTED = 10  # restarts of this process that the teller told of
     TAPPED_UNTIL_NS = 11  # by `pipeline tap`: until then, publish what is sent
     REREAD = 12  # prompts whose part that never changes had to be read again
+    OLDEST_NS = 13  # monotonic time since which the oldest message waits that is not served yet; 0: none waits
+    BUSY_NS = 14  # time spent on messages and pieces of work so far
+    MISSED = 15  # deadlines that were missed
+    OPEN = 16  # of trigger: incidents that are not over
+    LIMITS = 17  # of the device's row, by govern: what may be done, packed
+    PIECES = 19  # of inference: forwards of the language model, runs of the encoder
+    PIECES_NS = 20  # what they took
+    RECYCLE = 18  # by govern: how often the process is to have been replaced for what it has gathered
+
+
+class BoardLimits:
+    """Where limits lie for all processes; they outlive whoever set them, and whoever reads them."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._row = board.row(Board.DEVICE)
+        self._word, self._limits = 0, FREE
+
+    def get(self) -> Limits:
+        """What holds now; cheap enough to be asked for every picture."""
+        word = int(self._row[Word.LIMITS])
+        if word != self._word:
+            self._word, self._limits = word, unpacked(word)
+        return self._limits
+
+    def set(self, limits: Limits) -> None:
+        """From now on, for every process."""
+        self._row[Word.LIMITS] = packed(limits)
+
+    def recycle(self, name: str) -> None:
+        """Have a process replaced as soon as no incident is open: the supervisor reads it here."""
+        self._board.set(name, Word.RECYCLE, self._board.get(name, Word.RECYCLE) + 1)
 
 
 class Board:
@@ -82,6 +116,10 @@ class Board:
         """Return a process's own row, to write in place."""
         row: np.ndarray[tuple[int], np.dtype[np.int64]] = self._words[self.names.index(name)]
         return row
+
+    def limits(self) -> BoardLimits:
+        """Where the limits in force lie."""
+        return BoardLimits(self)
 
     @property
     def go_ns(self) -> int:

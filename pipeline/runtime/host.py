@@ -15,7 +15,7 @@ from pipeline import topology
 from pipeline.core.errors import FrameOverwrittenError, PipelineError, StageBrokenError
 from pipeline.core.messages import Hop, StageRestarted, Ticked
 from pipeline.core.vocabulary import Nanoseconds
-from pipeline.runtime import links
+from pipeline.runtime import links, loads
 from pipeline.runtime.board import Board, State, Word
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ STOP = signal.SIGUSR1  # from the supervisor: whoever ends a service sends SIGTE
 _WAKE_MS = 200  # how long a stage sleeps at most: bounds the answer to a signal and the beat
 _TICK_NS = 500_000_000
 _GO_POLL_S = 0.005
+_RECYCLED = "replaced between incidents, for the memory that it had gathered"
 _DRAIN_TURNS = 2  # turns without a message before a stopping stage believes that none will come
 
 
@@ -47,7 +48,7 @@ class Host:
         self._grace_s = grace_s
         self._ticked_ns = 0
         self._context = links.new_context()
-        self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if self._row.reads else None
+        self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if not self._row.source else None
         self._post = links.Post(self._context, run_dir, name, self._tapped)
         signal.signal(STOP, self._stop)
         for number in (
@@ -91,14 +92,23 @@ class Host:
             self._handle(stage, message)
             count += 1
         if busy and not count:
-            self._guarded(stage.step, type(stage).__name__)
+            self._guarded(stage.step, type(stage).__name__, infers=True)
         self._beat()
-        self._counts[Word.DROPPED] = mailbox.dropped + mailbox.garbled + stage.dropped
-        self._counts[Word.UNSENT] = self._post.unsent
-        self._counts[Word.REREAD] = stage.reread
+        self._told(stage, mailbox)
         if self._row.ticks:
             self._tick(stage)
         return count
+
+    def _told(self, stage: Stage, mailbox: links.Mailbox) -> None:
+        """Put on the board how things stand."""
+        self._counts[Word.DROPPED] = mailbox.dropped + mailbox.garbled + stage.dropped
+        self._counts[Word.UNSENT] = self._post.unsent
+        self._counts[Word.REREAD] = stage.reread
+        self._counts[Word.MISSED] = stage.missed
+        self._counts[Word.OPEN] = stage.open
+        asked = stage.since_ns()
+        since = [mailbox.since_ns()] if asked is None else [mailbox.since_ns(), asked + self._board.go_ns]
+        self._counts[Word.OLDEST_NS] = min((one for one in since if one), default=0)
 
     def _tick(self, stage: Stage) -> None:
         now = time.monotonic_ns()
@@ -106,7 +116,8 @@ class Host:
             return
         self._ticked_ns = now
         utc = Nanoseconds(time.time_ns())
-        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops()))
+        work = loads.work(self._board, now) if self._kind == topology.GOVERNOR else None
+        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops(), work=work))
         if self._kind == topology.TELLER:
             self._tell_restarts(stage, now)
 
@@ -126,7 +137,7 @@ class Host:
             restarts = self._board.get(name, Word.RESTARTS)
             for number in range(self._board.get(name, Word.REPORTED) + 1, restarts + 1):
                 status = self._board.get(name, Word.LAST_EXIT)
-                reason = f"signal {-status}" if status < 0 else f"exit status {status}"
+                reason = f"signal {-status}" if status < 0 else f"exit status {status}" if status else _RECYCLED
                 message = StageRestarted(
                     stage=name,
                     restarts=number,
@@ -140,7 +151,8 @@ class Host:
     def _handle(self, stage: Stage, message: AnyMessage) -> None:
         received = Nanoseconds(time.monotonic_ns())
         self._counts[Word.HANDLED] += 1
-        self._guarded(lambda: stage.handle(message), type(message).__name__, message.hops, received)
+        infers = self._kind in topology.INFERRING and not self._row.ticks
+        self._guarded(lambda: stage.handle(message), type(message).__name__, message.hops, received, infers=infers)
 
     def _guarded(
         self,
@@ -148,7 +160,10 @@ class Host:
         what: str,
         hops: tuple[Hop, ...] = (),
         received: Nanoseconds | None = None,
+        *,
+        infers: bool = False,
     ) -> None:
+        began = time.monotonic_ns()
         try:
             self._forward(work(), hops, received)
         except FrameOverwrittenError:
@@ -158,6 +173,11 @@ class Host:
         except Exception:  # the host loop: one message that a stage chokes on must not take the others along
             self._counts[Word.FAILED] += 1
             log.exception("message_failed", message_type=what)
+        finally:
+            took = time.monotonic_ns() - began
+            self._counts[Word.BUSY_NS] += took
+            self._counts[Word.PIECES] += infers
+            self._counts[Word.PIECES_NS] += took * infers
 
     def to_stop(self) -> bool:
         """Whether to stop; who asks is alive: a source that waits for its camera does not stand still."""

@@ -6,6 +6,7 @@ While somebody listens (`pipeline tap`), a process also publishes what it sends;
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -113,7 +114,11 @@ class Mailbox:
             return
         for inbox in self._inboxes:
             if inbox:
-                yield inbox.take()
+                yield inbox.take(time.monotonic_ns())
+
+    def since_ns(self) -> int:
+        """Monotonic time at which the oldest message was sent that waits here; 0: none waits."""
+        return min((inbox.since_ns for inbox in self._inboxes if inbox), default=0)
 
     def close(self) -> None:
         """Close the socket."""

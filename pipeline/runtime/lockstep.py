@@ -43,7 +43,7 @@ class Lockstep:
     @property
     def source(self) -> Stage:
         """The stage that reads nothing."""
-        return next(self._stages[name] for name, row in topology.STAGES.items() if not row.reads)
+        return next(self._stages[name] for name, row in topology.STAGES.items() if row.source)
 
     def run(self) -> None:
         """Run to the end of the footage. What a stage raises ends the run, after all others have finished."""
@@ -51,7 +51,7 @@ class Lockstep:
             stage.warm_up()
         for stage in self._stages.values():
             self._follow(stage.begin())
-        name = next(name for name, row in topology.STAGES.items() if not row.reads)
+        name = next(name for name, row in topology.STAGES.items() if row.source)
         try:
             for message in self._decoded_ahead(name, self.source.produce()):
                 self._follow(iter((message,)))

@@ -58,6 +58,8 @@ class Child:
         self.pid = 0
         self.pidfd = -1
         self.started = 0.0
+        self.recycled = 0  # how often govern had it replaced
+        self.leaving_by: float | None = None  # it was told to end, and must have until then
         self.lives = 0  # how often it was replaced, as the next process of this name is told
         self.due: float | None = None  # when it is started again
         self.ended = False  # for good
@@ -103,6 +105,7 @@ class Supervisor:
         while not self.stopping and not self._sources_ended():
             self._wait(_LOOK_S)
             self._kill_stalled()
+            self._recycle()
             self._start_due()
 
     def blind(self) -> list[CameraId]:
@@ -130,7 +133,7 @@ class Supervisor:
             pool.close()
 
     def _start(self, child: Child) -> None:
-        for word in (Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.REREAD):
+        for word in _OF_A_LIFE:
             self.board.set(child.name, word, 0)
         self.board.set(child.name, Word.BEAT_NS, time.monotonic_ns())
         child.due = None
@@ -167,6 +170,7 @@ class Supervisor:
             models_dir=self._home.models_dir,
             stands_for=self._home.stands_for,
             stdout=self._home.stdout,
+            limits=self.board.limits(),
         )
         return load(stage, context)
 
@@ -199,8 +203,12 @@ class Supervisor:
         child.pid, child.pidfd = 0, -1
         done = self.board.get(child.name, Word.STATE) in (State.DONE, State.STOPPED)
         self.board.set(child.name, Word.LAST_EXIT, code)
-        if self.stopping or (code == 0 and done):
+        leaving, child.leaving_by = child.leaving_by is not None, None
+        if self.stopping or (code == 0 and done and not leaving):
             child.ended = True
+            return
+        if leaving:
+            child.due = time.monotonic()
             return
         if time.monotonic() - child.started > _HEALTHY_S:
             child.pause.reset()
@@ -233,8 +241,25 @@ class Supervisor:
                 log.warning("stage_stalled", of=child.name, without_a_beat_s=limit_s)
                 self._signal(child, signal.SIGKILL)
 
+    def _recycle(self) -> None:
+        """Replace what has gathered too much, between incidents."""
+        now, quiet = time.monotonic(), not self.board.get(topology.TELLER, Word.OPEN)
+        for child in self.children.values():
+            if child.leaving_by is not None and now > child.leaving_by:
+                self._signal(child, signal.SIGKILL)
+            wanted = self.board.get(child.name, Word.RECYCLE)
+            if (
+                wanted > child.recycled
+                and quiet
+                and child.pid
+                and topology.split(child.name)[0] in topology.REPLACEABLE
+            ):
+                child.recycled, child.leaving_by = wanted, now + self._settings.runtime.stop_s
+                log.info("stage_recycled", of=child.name)
+                self._signal(child, STOP)
+
     def _sources_ended(self) -> bool:
-        return all(child.ended for name, child in self.children.items() if not _row(name).reads)
+        return all(child.ended for name, child in self.children.items() if _row(name).source)
 
     def _await_end(self, child: Child, deadline: float) -> None:
         poller = select.poll()
@@ -262,4 +287,8 @@ def _row(name: str) -> topology.StageRow:
     return topology.STAGES[topology.split(name)[0]]
 
 
+_OF_A_LIFE = (
+    *(Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.REREAD),
+    *(Word.OLDEST_NS, Word.BUSY_NS, Word.MISSED, Word.OPEN, Word.PIECES, Word.PIECES_NS),
+)
 _HURRIED = tuple(topology.STAGES)[: list(topology.STAGES).index(topology.TELLER)]

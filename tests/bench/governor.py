@@ -193,9 +193,11 @@ def main() -> None:
     for where, laws in found.items():
         for law, courses in laws.items():
             mean = lambda name, courses=courses: statistics.mean(getattr(one, name) for one in courses)  # noqa: E731  # one line of a table
+            named = (where, "chosen on" if where in CHOSEN_ON else "held out") if law == "ours" else ("", "")
+            peak = max(one.peak_c for one in courses)
             rows.append(
                 (
-                    *((where, "chosen on" if where in CHOSEN_ON else "held out") if law == "ours" else ("", "")), law, f"{mean('rate'):.3f}", f"x{mean('worst'):.2f}", f"{max(one.peak_c for one in courses):.1f}",
+                    *named, law, f"{mean('rate'):.3f}", f"x{mean('worst'):.2f}", f"{peak:.1f}",
                     f"{mean('over_s'):.0f}", f"{mean('changes'):.1f}", f"{mean('recovery_s'):.0f}",
                 )
             )  # fmt: skip

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.inbox import Inbox, Keep
-from pipeline.core.messages import DescriptionWanted, FrameCaptured, Priority, Ticked
+from pipeline.core.messages import DescriptionWanted, FrameCaptured, Hop, Priority, Ticked
 from tests.fakes import facts, frame
 
 FACTS = facts()
@@ -56,13 +57,37 @@ def test_the_most_urgent_comes_first_and_of_equals_the_oldest(order, depth):
     assert taken == sorted(taken)
 
 
+def test_what_has_waited_long_enough_goes_before_what_is_more_urgent_and_new():
+    inbox, second = Inbox(Keep.MOST_URGENT, 8, ageing_s=10), 1_000_000_000
+    sent = lambda message, at: msgspec.structs.replace(message, hops=(Hop("trigger", at * second, at * second),))  # noqa: E731  # a name for what follows
+    inbox.offer(sent(wanted(1, Priority.ROUTINE), 100))
+    inbox.offer(sent(wanted(2, Priority.ALARM), 120))
+    inbox.offer(sent(wanted(3, Priority.ALARM), 121))
+    assert inbox.since_ns == 100 * second
+    taken = [inbox.take(121 * second).incident for _ in range(3)]
+    assert taken == ["inc-1", "inc-2", "inc-3"]
+
+
+@given(st.integers(1, 30))
+def test_the_lowest_class_is_served_within_its_age_whatever_comes(ageing_s):
+    inbox, second = Inbox(Keep.MOST_URGENT, 100, ageing_s=ageing_s), 1_000_000_000
+    inbox.offer(msgspec.structs.replace(wanted(0, Priority.ROUTINE), hops=(Hop("trigger", second, second),)))
+    for at in range(1, 200):
+        inbox.offer(
+            msgspec.structs.replace(wanted(at, Priority.ALARM), hops=(Hop("trigger", at * second, at * second),))
+        )
+        if inbox.take(at * second).incident == "inc-0":
+            break
+    assert at - 1 <= 2 * ageing_s + 1
+
+
 @given(priorities, st.integers(1, 8))
-def test_of_equally_urgent_messages_the_newest_is_dropped(order, depth):
+def test_of_equally_urgent_messages_the_oldest_is_dropped(order, depth):
     inbox = Inbox(Keep.MOST_URGENT, depth)
     for number, _ in enumerate(order):
         inbox.offer(wanted(number, Priority.WARNING))
     assert [message.incident for message in drained(inbox)] == [
-        f"inc-{number}" for number in range(min(depth, len(order)))
+        f"inc-{number}" for number in range(max(0, len(order) - depth), len(order))
     ]
 
 

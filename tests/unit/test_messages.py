@@ -36,7 +36,8 @@ SAMPLES = [
     ),
     m.EventDelivered(key="inc-1/1"),
     m.StageRestarted(stage="motion@gate", restarts=3, reason="killed", pts_ns=1, utc_ns=NOON_NS),
-    m.Ticked(pts_ns=1, utc_ns=NOON_NS),
+    m.Ticked(pts_ns=1, utc_ns=NOON_NS, work=m.Work(question_s=1.5, rss_mb={"encode": 90.5}, pieces={"encode": 3})),
+    m.DeviceReported(what="thermal.level", details={"level": 1, "was": 0}, pts_ns=1, utc_ns=NOON_NS),
 ]
 
 

@@ -1,0 +1,229 @@
+"""Govern: reads temperatures and loads, and decides how much may be done; tells of every step."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from pipeline.core import governor, shedding, sysfs, watches
+from pipeline.core.limits import FREE, Rung
+from pipeline.core.messages import DeviceReported, Priority, Ticked
+from pipeline.core.stage import Stage
+from stages.knobs import Knobs
+
+if TYPE_CHECKING:
+    from pipeline.core.events import Details
+    from pipeline.core.messages import AnyMessage, Work
+    from pipeline.core.stage import Outputs, StageContext
+
+log = structlog.get_logger()
+
+_EVERY_NS = 1_000_000_000
+_PROCESSORS = ("cpu", "soc", "gpu", "npu", "core", "pkg", "package", "k10temp")  # in the types of zones that matter
+_INFERS = 0.05  # of the time: less is no inference that heats
+_ODD_TRIP_C = (50.0, 120.0)  # a trip outside is none that a board runs to
+_KEPT = "frequencies.json"
+
+
+class _Means(NamedTuple):
+    """What a level means where frequencies can be set, and where they cannot."""
+
+    duty: float  # share of time that inference may take, in place of the frequency
+    stride: int  # every so many-th picture is looked at
+
+
+# fmt: off
+_MEANS = (
+    _Means(1.00, 1),
+    _Means(0.85, 1),
+    _Means(0.70, 1),
+    _Means(0.55, 2),
+    _Means(0.40, 2),
+)
+# fmt: on
+
+
+class Govern(Stage):
+    """Decides by pure laws (`core/governor.py`, `core/shedding.py`, `core/watches.py`), and lets the board obey."""
+
+    def __init__(self, context: StageContext) -> None:
+        super().__init__(context)
+        self._settings = context.settings.governor
+        self._heat = governor.State()
+        self._load = shedding.State()
+        self._memory: dict[str, watches.Memory] = {}
+        self._pace: dict[str, watches.Pace] = {}
+        self._work: Work | None = None
+        self._looked_ns = self._watched_ns = 0
+        self._told_blind = self._told_short = False
+
+    def warm_up(self) -> None:
+        """Find sensors and frequencies, and write back what a life before this one did not."""
+        root, folder = Path(self._settings.sysfs), self.context.state_dir
+        self._zones = _chosen(sysfs.zones(root), self._settings.zones)
+        trips = [one.passive_trip_c for one in self._zones if one.passive_trip_c is not None]
+        told = min((trip for trip in trips if _ODD_TRIP_C[0] <= trip <= _ODD_TRIP_C[1]), default=governor.TRIP_C)
+        self._bands = governor.Bands.below(self._settings.trip_c or told)
+        may = self._settings.frequencies and self._settings.mode == "act"
+        knobs = Knobs(sysfs.knobs(root), folder / _KEPT if folder else None)
+        knobs.restore()
+        self._knobs = knobs if may else Knobs([], None)
+        self._senses = bool(self._zones or self._settings.zones) and self._settings.mode != "off"
+        log.info(
+            "governing", mode=self._settings.mode, sensors=len(self._zones), trip_c=self._bands.critical + 1,
+            acts_by=self._acts_by,
+        )  # fmt: skip
+
+    def begin(self) -> Outputs:
+        """Nothing is held back, until something is measured."""
+        self.context.limits.set(FREE)
+        yield from ()
+
+    def handle(self, message: AnyMessage) -> Outputs:
+        """Once a second, look at everything; once a minute, at what changes slowly."""
+        assert isinstance(message, Ticked)
+        passed_ns = message.pts_ns - self._looked_ns
+        if message.work is None or passed_ns < _EVERY_NS:
+            return
+        before, self._work, self._looked_ns = self._work, message.work, message.pts_ns
+        if before is None:
+            return
+        told = [
+            *self._governed(before, message.work, passed_ns / 1e9),
+            *self._shed(before, message.work, passed_ns / 1e9),
+        ]
+        if message.pts_ns - self._watched_ns >= watches.SAMPLE_S * 1e9:
+            self._watched_ns = message.pts_ns
+            told += self._watched(message.work)
+        for what, priority, details in told:
+            yield DeviceReported(
+                what=what, details=details, priority=priority, pts_ns=message.pts_ns, utc_ns=message.utc_ns
+            )
+
+    def close(self) -> None:
+        """Leave the board as it was found."""
+        self._knobs.restore()
+        self.context.limits.set(FREE)
+
+    @property
+    def _acts_by(self) -> str:
+        if self._settings.mode != "act":
+            return "nothing: it only observes"
+        if self._knobs:
+            return f"the frequencies of {self._knobs.names}"
+        return "rest between forwards, and fewer pictures"
+
+    def _governed(self, before: Work, work: Work, passed_s: float) -> list[_Told]:
+        """Heat."""
+        if not self._senses:
+            return []
+        busy_s = work.inferring_s - before.inferring_s
+        temps = tuple(sysfs.celsius(one.path / "temp") for one in self._zones)
+        reading = governor.Reading(self._looked_ns / 1e9, temps, busy_s if busy_s >= _INFERS * passed_s else 0.0)
+        was_paused = self._heat.paused
+        self._heat, found = governor.step(self._heat, reading, self._bands)
+        self._obey(found)
+        told: list[_Told] = []
+        if found.rule:
+            details: Details = {
+                "level": found.level, "was": found.was, "rule": found.rule, "reason": found.reason,
+                "acts_by": self._acts_by,
+            }  # fmt: skip
+            told.append(("thermal.level", Priority.ROUTINE if found.level < found.was else Priority.WARNING, details))
+        if bool(found.blind) != self._told_blind:
+            self._told_blind = bool(found.blind)
+            details = {"reason": f"{found.blind}: taken for hot" if found.blind else "the sensors tell again"}
+            told.append(("thermal.sensor_lost", Priority.WARNING if found.blind else Priority.ROUTINE, details))
+        if found.paused and not was_paused:
+            reason = f"{found.temp_c:.1f} C: the language model stands still until the board has cooled"
+            told.append(("thermal.critical", Priority.ALARM, {"reason": reason}))
+        if found.short and not self._told_short:
+            reason = "for ten minutes less was done than is promised: the board needs cooling"
+            told.append(("thermal.critical", Priority.ALARM, {"reason": reason}))
+        self._told_short = found.short
+        return told
+
+    def _obey(self, found: governor.Step) -> None:
+        """Let the board keep to a level, by its frequencies where they can be set."""
+        limits = self.context.limits.get()
+        temp = None if math.isnan(found.temp_c) else round(found.temp_c, 1)
+        if self._settings.mode == "act":
+            if found.level != found.was and self._knobs:
+                self._knobs.set(governor.LEVELS[found.level])
+            means = _MEANS[found.level]
+            duty = 1.0 if self._knobs else means.duty
+            limits = limits._replace(level=found.level, paused=found.paused, duty=duty, stride=means.stride)
+        self.context.limits.set(limits._replace(temp_c=temp))
+
+    def _shed(self, before: Work, work: Work, passed_s: float) -> list[_Told]:
+        """Load."""
+        limits = self.context.limits.get()
+        looked, unlooked = work.looked - before.looked, work.unlooked - before.unlooked
+        load = shedding.Load(
+            question_s=work.question_s,
+            encode_s=work.encode_s,
+            unlooked=unlooked / (looked + unlooked) if looked >= 0 and unlooked > 0 else 0.0,
+            missed=work.missed,
+            level=limits.level,
+            paused=limits.paused,
+            memory_mb=work.available_mb,
+        )
+        self._load, found = shedding.step(self._load, load, passed_s, self._settings.memory_least_mb)
+        if not found.reason:
+            return []
+        if self._settings.shed and self._settings.mode == "act":
+            self.context.limits.set(limits._replace(rung=found.rung))
+        details: Details = {
+            "rung": found.rung.name.lower(), "was": found.was.name.lower(), "means": found.rung.meaning,
+            "reason": found.reason,
+        }  # fmt: skip
+        return [("system.overload", Priority.WARNING if found.rung > found.was else Priority.ROUTINE, details)]
+
+    def _watched(self, work: Work) -> list[_Told]:
+        """What gathers and what slows down over hours."""
+        told: list[_Told] = []
+        settings, limits = self._settings, self.context.limits.get()
+        for name, mb in work.rss_mb.items():
+            memory, growth = watches.grown(
+                self._memory.get(name, watches.Memory()), mb, settings.leak_mb_per_h, settings.recycle_mb
+            )
+            self._memory[name] = memory
+            recycle = growth.recycle and settings.mode == "act"
+            if growth.tell or recycle:
+                details: Details = {
+                    "stage": name, "mb": round(mb, 1), "mb_per_h": round(growth.mb_per_h, 1),
+                    "gathered_mb": round(growth.gathered_mb, 1), "replaced": recycle,
+                }  # fmt: skip
+                told.append(("system.memory_slope", Priority.WARNING, details))
+            if recycle:
+                self.context.limits.recycle(name)
+                self._memory[name] = watches.Memory()
+        slowed = limits.level > 0 or limits.duty < 1 or limits.rung > Rung.FULL
+        for name, pieces in work.pieces.items():
+            pace = self._pace.get(name, watches.Pace())
+            self._pace[name], drift = watches.drifted(
+                pace, pieces, work.pieces_ms.get(name, 0.0), settings.drift, slowed=slowed
+            )
+            if drift is not None:
+                details = {"stage": name, "was_ms": round(drift.was_ms, 2), "is_ms": round(drift.is_ms, 2)}
+                told.append(("system.latency_drift", Priority.WARNING, details))
+        return told
+
+
+_Told = tuple[str, Priority, "Details"]
+
+
+def _chosen(zones: list[sysfs.Zone], wanted: tuple[str, ...]) -> list[sysfs.Zone]:
+    """Those that are asked for by type or name; else those of processors that tell something, else all that do.
+
+    One that is asked for and not there is one that does not tell: better a slow board than one nobody looks after.
+    """
+    if wanted:
+        found = [one for one in zones if one.type in wanted or one.name in wanted]
+        missing = set(wanted) - {word for one in found for word in (one.type, one.name)}
+        return [*found, *(sysfs.Zone(name, name, Path(name), None, None) for name in sorted(missing))]
+    told = [one for one in zones if one.temp_c is not None]
+    return [one for one in told if any(word in one.type.lower() for word in _PROCESSORS)] or told

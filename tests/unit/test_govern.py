@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline.core.limits import FREE, Rung
+from pipeline.core.messages import Ticked, Work
+from stages.govern import Govern
+from tests.fakes import NOON_NS, NS, FakeClock, context
+
+MOST = 2_400_000
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{text}\n", encoding="ascii")
+    return path
+
+
+class Board:
+    """A made tree of a board with one zone and one frequency."""
+
+    def __init__(self, root, *, trip_c=85.0, frequencies=True):
+        self.root = root
+        zone = root / "class/thermal/thermal_zone0"
+        put(zone / "type", "soc-thermal")
+        put(zone / "trip_point_0_type", "passive")
+        put(zone / "trip_point_0_temp", round(trip_c * 1000))
+        self.temp = put(zone / "temp", 50_000)
+        self.frequency = None
+        if frequencies:
+            policy = root / "devices/system/cpu/cpufreq/policy4"
+            put(policy / "cpuinfo_max_freq", MOST)
+            put(policy / "cpuinfo_min_freq", 408_000)
+            put(policy / "scaling_available_frequencies", "408000 1200000 1608000 2016000 2400000")
+            self.frequency = put(policy / "scaling_max_freq", MOST)
+
+    def khz(self):
+        return int(self.frequency.read_text(encoding="ascii"))
+
+
+class Run:
+    """A governor that is told of a second after the other."""
+
+    def __init__(self, board, state_dir=None, **governor):
+        self.board, self.at_s, self.work = board, 0, Work(available_mb=2000.0)
+        table = {"sysfs": str(board.root)} | governor
+        self.stage = Govern(context(None, clock=FakeClock(), state_dir=state_dir, governor=table))
+        self.stage.warm_up()
+        list(self.stage.begin())
+
+    @property
+    def limits(self):
+        return self.stage.context.limits.get()
+
+    def pass_s(self, seconds, temp_c=None, **work):
+        told = []
+        for at in range(seconds):
+            if temp_c is not None:
+                put(self.board.temp, round((temp_c + 0.1 * (at % 2)) * 1000))
+            self.at_s += 1
+            changes = {"inferring_s": self.at_s * 1.0, "available_mb": 2000.0} | work
+            self.work = Work(**changes)
+            tick = Ticked(pts_ns=self.at_s * NS, utc_ns=NOON_NS, work=self.work)
+            told += list(self.stage.handle(tick))
+        return told
+
+
+def kinds(told):
+    return [one.what for one in told]
+
+
+def test_a_cool_board_is_left_alone(tmp_path):
+    run = Run(Board(tmp_path))
+    assert run.pass_s(400, 60.0) == []
+    assert run.board.khz() == MOST
+    assert run.limits._replace(temp_c=None) == FREE
+    assert run.limits.temp_c == pytest.approx(60.0, abs=0.2)
+
+
+def test_three_minutes_of_inference_on_a_warm_board_lower_its_frequency_and_say_why(tmp_path):
+    run = Run(Board(tmp_path))
+    told = run.pass_s(200, 79.0)
+    assert kinds(told) == ["thermal.level"]
+    assert told[0].details["rule"] == "sustained"
+    assert told[0].details["acts_by"] == "the frequencies of policy4"
+    assert run.board.khz() == 2_016_000
+    assert (run.limits.level, run.limits.duty) == (1, 1.0)
+
+
+def test_a_cooled_board_gets_its_frequency_back(tmp_path):
+    run = Run(Board(tmp_path))
+    run.pass_s(200, 79.0)
+    run.pass_s(100, 60.0)
+    assert run.board.khz() == MOST
+    assert run.limits.level == 0
+
+
+def test_without_a_frequency_that_may_be_set_inference_rests(tmp_path):
+    run = Run(Board(tmp_path, frequencies=False))
+    told = run.pass_s(200, 79.0)
+    assert told[0].details["acts_by"].startswith("rest")
+    assert run.limits.duty == 0.85
+
+
+def test_a_hot_board_looks_at_fewer_pictures_and_writes_no_sentences(tmp_path):
+    run = Run(Board(tmp_path))
+    told = run.pass_s(60, 82.5)
+    assert (run.limits.level, run.limits.stride, run.limits.rung) == (4, 2, Rung.TEMPLATES)
+    assert "system.overload" in kinds(told)
+
+
+def test_the_originals_are_written_back_at_the_end(tmp_path):
+    run = Run(Board(tmp_path / "sys"), state_dir=tmp_path)
+    run.pass_s(200, 79.0)
+    run.stage.close()
+    assert run.board.khz() == MOST
+    assert not (tmp_path / "frequencies.json").exists()
+
+
+def test_the_originals_are_written_back_after_a_crash(tmp_path):
+    board = Board(tmp_path / "sys")
+    put(board.frequency, 2_016_000)  # somebody else's bound
+    Run(board, state_dir=tmp_path).pass_s(60, 82.5)
+    assert board.khz() < 2_016_000
+    Run(board, state_dir=tmp_path)  # nothing was closed
+    assert board.khz() == 2_016_000
+
+
+def test_originals_are_written_to_no_file_but_a_frequency(tmp_path):
+    victim = put(tmp_path / "victim", 7)
+    (tmp_path / "frequencies.json").write_text(json.dumps({str(victim): 1}), encoding="utf-8")
+    Run(Board(tmp_path / "sys"), state_dir=tmp_path)
+    assert victim.read_text(encoding="ascii") == "7\n"
+
+
+def test_damaged_originals_are_no_reason_not_to_start(tmp_path):
+    (tmp_path / "frequencies.json").write_text("{", encoding="utf-8")
+    Run(Board(tmp_path / "sys"), state_dir=tmp_path).pass_s(5, 60.0)
+
+
+def test_a_bound_of_somebody_else_is_never_raised(tmp_path):
+    board = Board(tmp_path)
+    put(board.frequency, 1_200_000)
+    run = Run(board)
+    run.pass_s(200, 79.0)
+    assert board.khz() == 1_200_000
+    run.pass_s(100, 60.0)
+    assert board.khz() == 1_200_000
+
+
+def test_an_observer_says_what_it_would_do_and_does_nothing(tmp_path):
+    run = Run(Board(tmp_path), mode="observe")
+    told = run.pass_s(60, 82.5)
+    assert told[0].details["acts_by"] == "nothing: it only observes"
+    assert run.board.khz() == MOST
+    assert run.limits._replace(temp_c=None) == FREE
+
+
+def test_switched_off_it_does_not_look(tmp_path):
+    run = Run(Board(tmp_path), mode="off")
+    assert run.pass_s(60, 99.0) == []
+    assert run.limits.temp_c is None
+
+
+def test_a_lost_sensor_is_taken_for_hot_and_told_of_once_each_way(tmp_path):
+    run = Run(Board(tmp_path))
+    run.pass_s(10, 60.0)
+    run.board.temp.unlink()
+    lost = run.pass_s(120)
+    assert kinds(lost).count("thermal.sensor_lost") == 1
+    assert run.limits.level == 3
+    back = run.pass_s(300, 60.0)
+    assert kinds(back).count("thermal.sensor_lost") == 1
+    assert run.limits.level == 0
+
+
+def test_a_board_without_sensors_is_left_alone(tmp_path):
+    board = Board(tmp_path)
+    board.temp.unlink()
+    run = Run(board)
+    assert run.pass_s(60) == []
+    assert run.limits.level == 0
+
+
+def test_a_sensor_that_was_asked_for_and_is_not_there_is_a_lost_one(tmp_path):
+    run = Run(Board(tmp_path), zones=["soc-thermal", "npu-thermal"])
+    told = run.pass_s(5, 60.0)
+    assert "thermal.sensor_lost" in kinds(told)
+
+
+def test_an_emergency_stands_the_model_still_and_is_an_alarm(tmp_path):
+    run = Run(Board(tmp_path))
+    told = run.pass_s(5, 91.0)
+    assert run.limits.paused
+    assert [one.priority.name for one in told if one.what == "thermal.critical"] == ["ALARM"]
+
+
+def test_the_trip_of_the_board_decides(tmp_path):
+    run = Run(Board(tmp_path, trip_c=95.0))
+    assert run.pass_s(200, 79.0) == []
+
+
+def test_a_trip_in_the_configuration_goes_before(tmp_path):
+    run = Run(Board(tmp_path, trip_c=95.0), trip_c=85.0)
+    assert kinds(run.pass_s(200, 79.0)) == ["thermal.level"]
+
+
+def test_a_long_queue_is_an_event_with_the_reason_and_what_is_given_up(tmp_path):
+    run = Run(Board(tmp_path))
+    told = run.pass_s(3, 60.0, question_s=15.0)
+    assert kinds(told) == ["system.overload"]
+    assert told[0].details["rung"] == "verdicts"
+    assert told[0].details["means"] == "no sentences are written"
+    assert run.limits.rung is Rung.VERDICTS
+
+
+def test_whoever_does_not_want_it_sheds_nothing(tmp_path):
+    run = Run(Board(tmp_path), shed=False)
+    run.pass_s(60, 60.0, question_s=15.0)
+    assert run.limits.rung is Rung.FULL
+
+
+def test_a_process_that_grows_is_told_of_and_replaced_when_it_is_too_much(tmp_path):
+    run, asked = Run(Board(tmp_path)), []
+    run.stage.context.limits.recycle = asked.append
+    told = []
+    for minute in range(120):
+        told += run.pass_s(60, 60.0, rss_mb={"encode": 100.0 + 6 * minute, "emit": 50.0})
+    assert {one.details["stage"] for one in told if one.what == "system.memory_slope"} == {"encode"}
+    assert asked[0] == "encode"
+
+
+def test_inference_that_grows_slow_is_told_of(tmp_path):
+    run, told, total = Run(Board(tmp_path)), [], 0.0
+    for minute in range(60):
+        total += 30 * (600.0 if minute < 20 else 950.0)
+        told += run.pass_s(60, 60.0, pieces={"describe": 30 * (minute + 1)}, pieces_ms={"describe": total})
+    assert [one.details["was_ms"] for one in told if one.what == "system.latency_drift"] == [600.0]
+
+
+def test_when_it_ends_nothing_is_held_back(tmp_path):
+    run = Run(Board(tmp_path))
+    run.pass_s(60, 82.5)
+    run.stage.close()
+    assert run.limits == FREE
