@@ -99,6 +99,13 @@ def main() -> None:
 @click.option(
     "--live", is_flag=True, help="At camera speed through the real processes, as `run` does; may drop frames."
 )
+@click.option(
+    "--heat",
+    metavar="BOARD[@AMBIENT]",
+    shell_complete=completing.boards,
+    help="On a board that warms up, e.g. rk3588@35: fanless_cam, rpi5, rk3588 or phone, in air of so many degrees. "
+    "Adds heat.jsonl; the same recordings still give the same bytes.",
+)
 @click.option("--model", default="", help="The language model, or `none`. Default: as configured, else the one in use.")
 @click.option(
     "--state-dir", type=_path, help="Where standing notes and language models are. Default: the user's state folder."
@@ -113,6 +120,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     began: str | None,
     jobs: int | None,
     live: bool,
+    heat: str | None,
     model: str,
     state_dir: Path | None,
     as_json: bool,
@@ -122,6 +130,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
     """
+    from pipeline.core.heat import place
     from pipeline.runtime import replay as replaying
     from pipeline.view import screen
 
@@ -130,12 +139,13 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
         click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
     recordings = replaying.find(paths)
     if live:
-        if began or jobs or as_json:
-            _fail("--live is at the speed of now, and has no summary: not with --began, --jobs or --json", USAGE)
+        if began or jobs or as_json or heat:
+            _fail("--live is at the speed of now, and has no summary: not with --began, --heat, --jobs, --json", USAGE)
         _live(settings, recordings, camera, out)
         return
     with _cleared_up(), screen.output_folder(out) as folder:
-        run = replaying.Replay(settings, recordings, folder, jobs or len(os.sched_getaffinity(0)), camera)
+        board = place(heat) if heat else None
+        run = replaying.Replay(settings, recordings, folder, jobs or len(os.sched_getaffinity(0)), camera, board)
         with screen.progress(quiet=quiet) as told:
             report = run.run(screen.moment(began), told)
         screen.write_summary(report, folder)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pipeline import topology
-from pipeline.core.messages import Hop
+from pipeline.core.messages import Hop, Ticked
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime.loading import load
 
@@ -32,8 +32,14 @@ _BEING_READ_AND_WRITTEN = 4  # slots that the queue must leave: one read, one wr
 class Lockstep:
     """All stages of the topology, for one camera, in this process."""
 
-    def __init__(self, context: StageContext, watch: Callable[[AnyMessage], None] = lambda _: None) -> None:
-        """`watch` is called with every message before it is handled."""
+    def __init__(
+        self,
+        context: StageContext,
+        watch: Callable[[AnyMessage], None] = lambda _: None,
+        ticks: Callable[[AnyMessage], Iterator[Ticked]] = lambda _: iter(()),
+    ) -> None:
+        """`watch` is called with every message before it is handled; `ticks` then, for what the governor is told."""
+        self._ticks = ticks
         self._stages: dict[str, Stage] = {name: load(name, context) for name in topology.STAGES}
         self._ahead = max(1, context.settings.frames.slots - _BEING_READ_AND_WRITTEN)  # 0 is no bound to a queue
         self._watch = watch
@@ -69,6 +75,8 @@ class Lockstep:
                 continue
             message = said.popleft()
             self._watch(message)
+            for tick in self._ticks(message):
+                said.extend(self._stages[topology.GOVERNOR].handle(tick))
             link = topology.link_of(message)
             self.counts[link] += 1
             for reader in topology.readers(link):

@@ -21,6 +21,7 @@ from pipeline.core import events, telling
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, FrameTooLargeError, PipelineError, SourceError
 from pipeline.core.frames import FramePool
+from pipeline.core.limits import Held
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, Settings
@@ -29,12 +30,14 @@ from pipeline.core.vocabulary import CameraId, Nanoseconds
 from pipeline.runtime import folders, forking, logs
 from pipeline.runtime.board import Board
 from pipeline.runtime.clocks import MediaClock
+from pipeline.runtime.heated import HeatedRun
 from pipeline.runtime.loading import preload
 from pipeline.runtime.lockstep import Lockstep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from pipeline.core.heat import Place
     from pipeline.core.messages import AnyMessage
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
@@ -49,6 +52,7 @@ SUFFIXES = frozenset(
 )
 _STARTED = "fieldwatch.incident.start.v1"
 _PARTS = ".parts"
+_HEAT = "heat.jsonl"
 _JOURNAL = "incidents.journal"  # of a daemon
 _PICTURES = "inc-*.jpg"
 _CAMERA_MOST = 60  # characters: a camera's name is part of the names of sockets and pictures
@@ -155,8 +159,26 @@ def like(settings: Settings, camera: str) -> CameraSettings:
 class Replay:
     """Runs recordings through the stages, and joins what they say in the order of the inputs."""
 
-    def __init__(self, settings: Settings, recordings: list[Recording], out: Path, jobs: int, camera: str) -> None:
-        """`camera`: whose settings (zones, hours) hold for all recordings; empty for none. Raises ConfigError."""
+    def __init__(
+        self,
+        settings: Settings,
+        recordings: list[Recording],
+        out: Path,
+        jobs: int,
+        camera: str,
+        heat: Place | None = None,
+    ) -> None:
+        """Raises ConfigError.
+
+        Args:
+            settings: How.
+            recordings: What.
+            out: Where events go.
+            jobs: Recordings at once.
+            camera: Whose settings (zones, hours) hold for all recordings; empty for none.
+            heat: The board that each of them warms up; None: none.
+        """
+        self._heat = heat
         self._settings = settings
         self._like = like(settings, camera)
         self._stands_for = camera
@@ -228,10 +250,12 @@ class Replay:
         began_utc_ns: int | None,
         row: np.ndarray[tuple[int], np.dtype[np.int64]],
     ) -> Outcome:
-        """In the worker: replay one recording."""
-        frames = self._settings.frames
+        """In the worker: replay one recording, on a board of its own where heat matters."""
+        frames, limits = self._settings.frames, Held()
+        heated = HeatedRun(self._heat, limits) if self._heat else None
+        settings = self._for(recording, part)
         context = StageContext(
-            settings=self._for(recording, part),
+            settings=heated.governed(settings) if heated else settings,
             rings={recording.camera: FramePool.create("replay", frames.slots, frames.largest)},
             keyframes=FramePool.create("keyframes", frames.keyframes, frames.largest),
             clock=MediaClock(),
@@ -240,6 +264,7 @@ class Replay:
             uris={recording.camera: recording.name},
             models_dir=folders.state_dir(self._settings.runtime.state_dir),
             stands_for=self._stands_for,
+            limits=limits,
             began_utc_ns=None if began_utc_ns is None else Nanoseconds(began_utc_ns),
         )
 
@@ -251,7 +276,7 @@ class Replay:
             elif isinstance(message, EventRaised):
                 row[Column.INCIDENTS] += message.kind == _STARTED
 
-        run = Lockstep(context, watch)
+        run = Lockstep(context, watch, heated.seen) if heated else Lockstep(context, watch)
         outcome = Outcome(name=recording.name, status="whole")
         try:
             run.run()
@@ -259,6 +284,10 @@ class Replay:
             outcome.status, outcome.reason = "unreadable", str(error).removeprefix(f"{recording.path.name}: ")
         except PipelineError as error:
             outcome.status, outcome.reason = "failed", str(error)
+        if heated:
+            heated.close()
+            rows = (msgspec.json.encode({"recording": recording.name, **row._asdict()}) for row in heated.rows)
+            (part / _HEAT).write_bytes(b"".join(row + b"\n" for row in rows))
         _fill(outcome, run, row)
         counted = _count_types(part / "events.jsonl")
         outcome.events = sum(counted.values())
@@ -298,7 +327,7 @@ class Replay:
         while joined in self._outcomes:
             part = parts / str(joined)
             if self._outcomes[joined].status != "failed":
-                for name in ("events.jsonl", "timings.jsonl"):
+                for name in ("events.jsonl", "timings.jsonl", _HEAT):
                     if (part / name).exists():
                         with (part / name).open("rb") as source, (parts / name).open("ab") as target:
                             shutil.copyfileobj(source, target)
@@ -314,7 +343,7 @@ class Replay:
         by_type = _count_types(events_file)
         with events_file.open("ab") as file:
             file.write(msgspec.json.encode(_summary_event(self._settings, outcomes, by_type)) + b"\n")
-        for name in ("events.jsonl", "timings.jsonl", "summary.json"):
+        for name in ("events.jsonl", "timings.jsonl", _HEAT, "summary.json"):
             (self._out / name).unlink(missing_ok=True)
             if (parts / name).exists():
                 (parts / name).rename(self._out / name)

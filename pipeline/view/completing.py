@@ -1,4 +1,4 @@
-"""What a shell may offer in place of a name: cameras, links, notes and language models that are there."""
+"""What a shell may offer in place of a name: cameras, links, notes, language models and boards."""
 
 from __future__ import annotations
 
@@ -50,6 +50,13 @@ def models(context: Context, _: Parameter, begun: str) -> list[str]:
     from models.store import Store  # noqa: PLC0415  # the same
 
     return _fitting({one.name for one in Store(_state(context)).installed()}, begun)
+
+
+def boards(_: Context, __: Parameter, begun: str) -> list[str]:
+    """Offer the boards that a replay can warm up."""
+    from pipeline.core.heat import BODIES  # noqa: PLC0415  # the same
+
+    return _fitting(BODIES, begun)
 
 
 def _state(context: Context) -> Path:

@@ -1,0 +1,113 @@
+"""A replay on a board that warms up: time is the recording's, and work takes what it takes on such a board.
+
+Nothing is measured, so the same recording gives the same events. A message is answered at once, as always in a replay;
+what it would have taken is put in a queue that the board works off at its speed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pipeline.core import heat
+from pipeline.core.limits import Rung
+from pipeline.core.messages import DescriptionWanted, FeaturesEncoded, FrameCaptured, SceneClassified, Ticked, Work
+from pipeline.core.vocabulary import Nanoseconds
+from pipeline.runtime.played import PlayedBoard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.messages import AnyMessage
+    from pipeline.core.settings import Settings
+    from pipeline.core.stage import Limited
+
+# What pieces of work take at full speed, in seconds: those of the board that this is made for.
+_LOOK_S, _ENCODING_S = 0.005, 0.03
+_VERDICT_S, _SENTENCE_S = 0.8, 1.6
+_SECOND_NS = 1_000_000_000
+
+
+class Row(NamedTuple):
+    """One second of the board, as it is written to `heat.jsonl`."""
+
+    at_s: float
+    temp_c: float
+    frequency: float
+    firmware: bool
+    level: int
+    rung: str
+    queue_s: float
+    served_s: float
+    watts: float
+
+
+class HeatedRun:
+    """What passes in a replay, as work; each second of it becomes a tick.
+
+    Args:
+        place: The board.
+        limits: What may be done.
+
+    Raises:
+        OSError: The board's files cannot be written.
+    """
+
+    def __init__(self, place: heat.Place, limits: Limited) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="fieldwatch-board-"))
+        self._board = PlayedBoard(place, self._folder)
+        self._limits = limits
+        self._at_s = 0
+        self._queue_s = self._busy_s = self._other_s = 0.0
+        self._done_s = 0.0
+        self.rows: list[Row] = []
+
+    def governed(self, settings: Settings) -> Settings:
+        """Settings with which the governor reads and writes this board."""
+        governor = msgspec.structs.replace(settings.governor, sysfs=str(self._folder))
+        return msgspec.structs.replace(settings, governor=governor)
+
+    def seen(self, message: AnyMessage) -> Iterator[Ticked]:
+        """Count the work of a message; yield a tick for each second of the recording that is over."""
+        if isinstance(message, SceneClassified) and message.detections is not None:
+            self._other_s += _LOOK_S
+        elif isinstance(message, FeaturesEncoded) and message.model:
+            self._other_s += _ENCODING_S
+        elif isinstance(message, DescriptionWanted) and message.told is None and not self._limits.get().silent:
+            sentence = self._limits.get().rung < Rung.VERDICTS
+            self._queue_s += _VERDICT_S + _SENTENCE_S * sentence
+        elif isinstance(message, FrameCaptured):
+            while message.frame.pts_ns >= (self._at_s + 1) * _SECOND_NS:
+                yield self._second(message)
+
+    def close(self) -> None:
+        """Remove the board's files."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _second(self, message: FrameCaptured) -> Ticked:
+        self._at_s += 1
+        limits = self._limits.get()
+        pace = 0.0 if limits.paused else heat.speed(self._board.moment.frequency) * limits.duty
+        served = min(self._queue_s, pace)
+        self._queue_s -= served
+        busy = served / pace * limits.duty if pace else 0.0
+        load = min(1.0, busy + self._other_s)
+        moment = self._board.pass_s(1.0, load)
+        self._busy_s += load
+        self._done_s += served
+        self._other_s = 0.0
+        waits = self._queue_s / pace if pace else self._queue_s
+        self.rows.append(
+            Row(
+                self._at_s, moment.temp_c, moment.frequency, moment.firmware, limits.level, limits.rung.name.lower(),
+                round(waits, 3), round(served, 3), moment.watts,
+            )
+        )  # fmt: skip
+        at_ns = Nanoseconds(self._at_s * _SECOND_NS)
+        late_ns = message.frame.pts_ns - at_ns
+        work = Work(inferring_s=self._busy_s, question_s=waits)
+        return Ticked(pts_ns=at_ns, utc_ns=Nanoseconds(message.frame.utc_ns - late_ns), work=work)
