@@ -507,7 +507,7 @@ def evaluate() -> None:
 @click.argument("name", default="")
 @click.option("--set", "path", type=_existing, help="Incidents of your own: JSON lines with `id` and `facts`.")
 @click.option("--free", is_flag=True, help="Without the grammar of facts: what it keeps from being said.")
-@click.option("--threads", type=click.IntRange(1), help="Compute threads. Default: all cores but one.")
+@click.option("--threads", type=click.IntRange(1), help="Compute threads. Default: as the daemon has it here.")
 @_state_dir
 @_as_json
 @_quiet

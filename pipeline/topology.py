@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core import messages as m
 from pipeline.core.errors import TopologyError
 from pipeline.core.inbox import Keep
+
+if TYPE_CHECKING:
+    from pipeline.core.placing import Load
 
 
 class Link(NamedTuple):
@@ -33,6 +36,8 @@ class StageRow(NamedTuple):
     per_camera: bool
     ticks: bool  # whether it is told twice a second that time goes by
     nice: int
+    load: Load  # heavy ones compute on the big cores
+    realtime: bool  # where [placement] asks for it
     stalled_after_s: float  # without a beat for so long it is replaced
 
     @property
@@ -62,17 +67,17 @@ LINKS = {
     "acks":      Link((m.EventDelivered,),    "3 an incident",        "an event reached every sink or its spool"),
 }
 
-# stage          implementation                   reads                                               writes                              camera ticks  nice stalled
+# stage          implementation                   reads                                               writes                              camera ticks  nice load     rr     stalled
 STAGES = {
-    "capture":  StageRow("stages.capture:Capture",   {},                                              ("frames", "cameras"),              True,  False, -5, 30.0),
-    "motion":   StageRow("stages.motion:Motion",     {"frames": LATEST},                              ("motion",),                        True,  False,  0, 10.0),
-    "classify": StageRow("stages.classify:Classify", {"motion": LATEST},                              ("scenes",),                        False, False,  0, 10.0),
-    "govern":   StageRow("stages.govern:Govern",     {},                                              ("device",),                        False, True,  -5, 10.0),
+    "capture":  StageRow("stages.capture:Capture",   {},                                              ("frames", "cameras"),              True,  False, -5, "light", True,  30.0),
+    "motion":   StageRow("stages.motion:Motion",     {"frames": LATEST},                              ("motion",),                        True,  False,  0, "light", False, 10.0),
+    "classify": StageRow("stages.classify:Classify", {"motion": LATEST},                              ("scenes",),                        False, False,  0, "light", False, 10.0),
+    "govern":   StageRow("stages.govern:Govern",     {},                                              ("device",),                        False, True,  -5, "light", False, 10.0),
     "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "acks": ALL, "features": ALL,
-                                                      "reports": ALL, "device": ALL, "scenes": LATEST}, ("encodes", "incidents", "events"), False, True,  -5, 10.0),
-    "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, 30.0),
-    "describe": StageRow("stages.describe:Describe", {"incidents": STORM},                            ("reports",),                       False, True,   5, 120.0),
-    "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("acks",),                          False, True,   0, 30.0),
+                                                      "reports": ALL, "device": ALL, "scenes": LATEST}, ("encodes", "incidents", "events"), False, True,  -5, "light", True,  10.0),
+    "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, "heavy", False, 30.0),
+    "describe": StageRow("stages.describe:Describe", {"incidents": STORM},                            ("reports",),                       False, True,   5, "heavy", False, 120.0),
+    "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("acks",),                          False, True,   0, "light", False, 30.0),
 }
 # fmt: on
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
@@ -106,7 +105,8 @@ def open_voice(context: StageContext) -> Voice:
     if failed >= _ATTEMPTS:
         return voice.rejected(f"the process ended {failed} times before it gave an answer", name)
     try:
-        return _loaded(voice, model, settings, alone=context.clock.media)
+        threads = 1 if context.clock.media else settings.threads or context.threads  # a replay's worker has one core
+        return _loaded(voice, model, settings, threads)
     except ModelError as error:
         return voice.rejected(str(error), name)
 
@@ -116,11 +116,10 @@ def chosen(store: Store, name: str) -> Installed | None:
     return None if name == NONE else store.chosen(name)
 
 
-def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, *, alone: bool) -> Voice:
+def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, threads: int) -> Voice:
     from models.llm import opening  # noqa: PLC0415  # 40 MB that only a board with a model needs
     from models.llm.mnn import Options  # noqa: PLC0415  # the same
 
-    threads = 1 if alone else settings.threads or spare_cores()  # in a replay every worker has one core
     model = opening.open_model(installed.path, Options(threads, settings.context_tokens))
     details: Details = {
         "model": f"{installed.name}/{installed.version}",
@@ -134,12 +133,3 @@ def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, *, a
     }
     log.info("model_loaded", **details)
     return voice._replace(model=model, report=ModelReported(state="loaded", details=details))
-
-
-def spare_cores() -> int:
-    """Cores that may be computed on for long, so that one is left to the cameras.
-
-    Threads of MNN wait for one another by spinning: with as many as there are cores, one busy neighbour makes two of
-    them five times slower than one alone. (`tests.bench.llm_soak`)
-    """
-    return max(1, len(os.sched_getaffinity(0)) - 1)

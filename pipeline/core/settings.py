@@ -168,7 +168,7 @@ class DescribeSettings(_Section, frozen=True):
     filters: str = ""  # lists of your own: what no sentence may say; default: those that come with the package
     sentence_encoder: bool = True  # finds notes whose words are unknown; 130 MB once there is a note
     model: str = ""  # NAME or NAME/VERSION; default: the one in use; none: the templates speak
-    threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: all cores but one
+    threads: Annotated[int, Meta(ge=0, le=64)] = 0  # 0: as [placement] and the control group allow
     context_tokens: Annotated[int, Meta(ge=512, le=8192)] = 1024
     latency_budget_ms: Positive = 800.0  # for a verdict; notes that cannot be weighed in it are left out, and named
     summary_most_tokens: Annotated[int, Meta(ge=16, le=256)] = 96
@@ -177,6 +177,14 @@ class DescribeSettings(_Section, frozen=True):
     warning_within_s: Positive = 30.0
     routine_within_s: Positive = 120.0
     ageing_s: Positive = 20.0  # what has waited so long is as urgent as the class above it
+
+
+class PlacementSettings(_Section, frozen=True):
+    """Which cores the stages compute on."""
+
+    pin: bool = True
+    spare_cores: Annotated[int, Meta(ge=0, le=64)] = 1  # big ones that no language model or encoder computes on
+    realtime: bool = False  # capture and trigger go before everything else, where that is permitted
 
 
 class EmitSettings(_Section, frozen=True):
@@ -232,6 +240,7 @@ class Settings(_Section, frozen=True):
     trigger: TriggerSettings = field(default_factory=TriggerSettings)
     priority: PrioritySettings = field(default_factory=PrioritySettings)
     describe: DescribeSettings = field(default_factory=DescribeSettings)
+    placement: PlacementSettings = field(default_factory=PlacementSettings)
     emit: EmitSettings = field(default_factory=EmitSettings)
     governor: GovernorSettings = field(default_factory=GovernorSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)

@@ -74,6 +74,7 @@ class StageContext:
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
     models_dir: Path | None = None  # the state folder that language models are installed in; None: there are none
     stdout: int = 1  # descriptor that events may be printed to
+    threads: int = 1  # that a language model computes with, where the configuration leaves it open
     stands_for: str = ""  # the camera of the configuration that a recording is of: its notes hold; empty: its own
     limits: Limited = field(default_factory=Held)
     began_utc_ns: Nanoseconds | None = None  # of a recording, where it is known: UTC of its first picture

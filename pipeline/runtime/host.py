@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +14,7 @@ from pipeline import topology
 from pipeline.core.errors import FrameOverwrittenError, PipelineError, StageBrokenError
 from pipeline.core.messages import Hop, StageRestarted, Ticked
 from pipeline.core.vocabulary import Nanoseconds
-from pipeline.runtime import links, loads
+from pipeline.runtime import cores, links, loads
 from pipeline.runtime.board import Board, State, Word
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.core.messages import AnyMessage
+    from pipeline.core.placing import Place
     from pipeline.core.stage import Outputs, Stage
 
 log = structlog.get_logger()
@@ -38,11 +38,13 @@ _DRAIN_TURNS = 2  # turns without a message before a stopping stage believes tha
 class Host:
     """Joins one stage to its links."""
 
-    def __init__(self, name: str, run_dir: Path, board: Board, grace_s: float) -> None:
+    def __init__(self, name: str, run_dir: Path, board: Board, place: Place, grace_s: float) -> None:
         self.name = name
         self.stopping = False
         self._kind = topology.split(name)[0]
         self._row = topology.STAGES[self._kind]
+        for refused in cores.apply(place):  # before anything starts a thread, which inherits its place
+            log.info("place_refused", reason=refused)  # asking for more than the user may have is no error
         self._board = board
         self._counts = board.row(name)
         self._grace_s = grace_s
@@ -57,8 +59,6 @@ class Host:
             signal.SIGHUP,
         ):  # sent to a whole group, they are the supervisor's business
             signal.signal(number, signal.SIG_IGN)
-        with suppress(OSError):  # asking for more than the user may have is no error
-            os.nice(self._row.nice)
 
     def run(self, make: Callable[[Host], Stage]) -> int:
         """Warm up, work until told to stop or until the footage ends, say what is left, close."""

@@ -15,7 +15,7 @@ from pipeline.core.errors import PipelineError, TopologyError
 from pipeline.core.frames import FramePool
 from pipeline.core.pace import Backoff
 from pipeline.core.stage import StageContext
-from pipeline.runtime import forking, logs
+from pipeline.runtime import cores, forking, logs
 from pipeline.runtime.board import Board, State, Word
 from pipeline.runtime.clocks import LiveClock
 from pipeline.runtime.host import STOP, Host, refused
@@ -83,6 +83,7 @@ class Supervisor:
         self.board = Board(home.run_dir / "board", names, create=True)
         runtime = settings.runtime
         self.children = {name: Child(name, Backoff(runtime.restart_first_s, runtime.restart_most_s)) for name in names}
+        self._plan = cores.planned(settings)
         self.stopping = False
 
     def start(self) -> None:
@@ -93,6 +94,8 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._on_signal)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup: stay when the terminal closes
             signal.signal(signal.SIGHUP, self._on_signal)
+        for decision in self._plan.decisions:
+            log.info("placement", about=decision.about, choice=decision.choice, reason=decision.reason)
         began = time.monotonic()
         for child in self.children.values():
             self._start(child)
@@ -146,7 +149,8 @@ class Supervisor:
         """In the child: host the stage."""
         logs.configure(self._home.log_level, stage=name)
         try:
-            host = Host(name, self._home.run_dir, self.board, self._settings.runtime.stop_s * 0.8)
+            place = self._plan.places[topology.split(name)[0]]
+            host = Host(name, self._home.run_dir, self.board, place, self._settings.runtime.stop_s * 0.8)
             return host.run(self._make)
         except PipelineError as error:
             return refused(error)
@@ -171,6 +175,7 @@ class Supervisor:
             stands_for=self._home.stands_for,
             stdout=self._home.stdout,
             limits=self.board.limits(),
+            threads=self._plan.threads,
         )
         return load(stage, context)
 

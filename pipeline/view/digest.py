@@ -14,11 +14,12 @@ from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core import digest, digest_grounding, filters, periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
 from pipeline.view.timeline import console, printable, read
 from stages.digests import DigestWriter
-from stages.language import chosen, spare_cores
+from stages.language import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +141,7 @@ def word(made: Sequence[Group], means: Means) -> Worded:
     model = chosen(means.store, settings.model)
     if model is None or not made:
         return Worded(tuple(map(_templated, made)))
-    options = Options(settings.threads or spare_cores(), settings.context_tokens)
+    options = Options(settings.threads or cores.threads(), settings.context_tokens)
     told, silent = list[Told](), ""
     try:
         told += apart("digest", lambda: _tell(model, options, made), Told)

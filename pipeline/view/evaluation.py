@@ -17,10 +17,10 @@ from pipeline.core import filters, grounding
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
 from pipeline.resources import config_file
+from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.cases import facts, rows
 from pipeline.view.timeline import console, printable
-from stages.language import spare_cores
 from stages.prompts import Prompts
 from stages.summaries import Summariser
 
@@ -86,7 +86,7 @@ def summaries(
     """Let a model tell every incident, and print how that went."""
     chosen, told = cases(path), list[Told]()
     model = _model(store, settings.model)
-    threads = settings.threads or spare_cores()
+    threads = settings.threads or cores.threads()
     options = Options(threads, settings.context_tokens)
 
     def work() -> Iterator[Told]:

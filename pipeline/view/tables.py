@@ -25,12 +25,22 @@ def show(*, as_json: bool, mermaid: bool) -> None:
 
 def _stages() -> Table:
     table = Table(
-        "stage", "process", "reads (keeps)", "writes", "nice", "replaced after", title="Stages", title_justify="left"
+        "stage",
+        "process",
+        "reads (keeps)",
+        "writes",
+        "nice",
+        "load",
+        "replaced after",
+        title="Stages",
+        title_justify="left",
     )
     for name, row in topology.STAGES.items():
         reads = ", ".join(f"{link} ({_keeps(given)})" for link, given in row.reads.items())
         per = "one a camera" if row.per_camera else "one"
-        table.add_row(name, per, reads or "-", ", ".join(row.writes), str(row.nice), f"{row.stalled_after_s:g} s")
+        table.add_row(
+            name, per, reads or "-", ", ".join(row.writes), str(row.nice), row.load, f"{row.stalled_after_s:g} s"
+        )
     return table
 
 
@@ -55,6 +65,8 @@ def _plain() -> dict[str, object]:
                 "writes": list(row.writes),
                 "per_camera": row.per_camera,
                 "nice": row.nice,
+                "load": row.load,
+                "realtime": row.realtime,
                 "stalled_after_s": row.stalled_after_s,
             }
             for name, row in topology.STAGES.items()

@@ -11,9 +11,9 @@ from models.llm import opening
 from models.llm.mnn import Options
 from models.table import table
 from pipeline.core.errors import ConfigError
+from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.timeline import console
-from stages.language import spare_cores
 from stages.prompts import Prompts
 from stages.weighing import Weigher, seen_in
 
@@ -91,7 +91,7 @@ def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, qu
 
 def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
     """In a process of its own."""
-    loaded = opening.open_model(model.path, Options(spare_cores()))
+    loaded = opening.open_model(model.path, Options(cores.threads()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
         for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):

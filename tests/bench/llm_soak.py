@@ -28,8 +28,8 @@ from models.llm.opening import open_model
 from models.store import Store
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priority
 from pipeline.core.stage import StageContext
+from pipeline.runtime import cores
 from stages.describe import Describe
-from stages.language import spare_cores
 from stages.prompts import Prompts
 from tests import boot, fakes
 from tests.bench import asking
@@ -50,7 +50,7 @@ def _opened(state: str, threads: int):
 
 def _child_requests(state: str, count: str) -> dict:
     """Ask one after the other; time, CPU time and memory of each."""
-    model, prompt = _opened(state, spare_cores())
+    model, prompt = _opened(state, cores.threads())
     found: dict[str, list[float]] = {"ms": [], "cpu_ms": [], "rss": [], "anon": []}
     complete = 0
     for number in range(int(count)):
@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("--arrivals", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3, help="of the neighbour")
     parser.add_argument("--a-round", type=int, default=8, help="requests before the neighbour starts or stops")
-    both = f"{spare_cores()},{len(os.sched_getaffinity(0))}"
+    both = f"{cores.threads()},{len(os.sched_getaffinity(0))}"
     parser.add_argument("--threads", default=both, help="beside the neighbour: the default's first (%(default)s)")
     parser.add_argument("--gguf", type=Path, help="another model than the boot model")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)

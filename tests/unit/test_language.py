@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from models.store import Installed
 from pipeline.core.errors import ModelError
 from stages import language
 from stages.language import Trial
-from tests.fakes import context
+from tests.fakes import FakeClock, context
 
 
 class TestTrial:
@@ -86,10 +88,17 @@ def test_a_model_that_ended_the_process_three_times_in_a_row_is_left_alone(voice
     assert "ended 5 times before it gave an answer" in found.report.details["reason"]
 
 
-def test_one_core_is_left_to_the_cameras(monkeypatch):
-    for cores, expected in [(1, 1), (2, 1), (4, 3)]:
-        monkeypatch.setattr(language.os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
-        assert language.spare_cores() == expected
+@pytest.mark.parametrize(("media", "configured", "threads"), [(False, 0, 3), (False, 2, 2), (True, 2, 1)])
+def test_a_model_computes_with_the_threads_that_the_plan_has_for_it(
+    ring, tmp_path, monkeypatch, media, configured, threads
+):
+    given = context(ring, clock=FakeClock(media=media), state_dir=tmp_path, describe={"threads": configured})
+    given = dataclasses.replace(given, models_dir=tmp_path, threads=3)
+    seen = []
+    monkeypatch.setattr(language.Store, "active", lambda _: Installed("a", "1", tmp_path, None, True))
+    monkeypatch.setattr(language, "_loaded", lambda *arguments: seen.append(arguments[-1]))
+    language.open_voice(given)
+    assert seen == [threads]
 
 
 def test_a_model_in_use_that_is_gone_is_told_of(voice, tmp_path):
