@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pipeline.core.words import Lexicon
     from pipeline.runtime.replay import Recording, Report
 
-WHOLE, FAILED, USAGE, DAMAGED, INTERRUPTED = 0, 1, 2, 3, 130
+WHOLE, FAILED, USAGE, DAMAGED, TROUBLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 _EXITS = """
 Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configuration; 3 some inputs were damaged,
-truncated or unreadable; 130 interrupted.
+truncated or unreadable; 4 the doctor found trouble; 130 interrupted.
 """
 
 _path = click.Path(path_type=Path, readable=False)  # what may not be read is told of where it is used
@@ -274,6 +274,27 @@ def status(run_dir: Path | None, as_json: bool) -> None:
     from pipeline.view import tapping
 
     tapping.status(run_dir, as_json=as_json)
+
+
+@main.command(epilog=_EXITS)
+@click.argument("config", type=_existing, required=False)
+@click.option("--state-dir", type=_path, help="The daemon's state folder. Default: as configured, else the user's.")
+@click.option("--sysfs", type=_existing, help="Another tree than /sys, such as a copy of another board's.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_json: bool) -> None:
+    """Look at this device: what helps the daemon of CONFIG, what is in its way, and what to do about it.
+
+    Cores and who computes on which, limits, memory and its speed, disk, heat, clocks, energy, encoder, language model.
+    Changes nothing. Exit status 4: a line says trouble.
+    """
+    from pipeline.runtime import folders
+    from pipeline.view import doctor as view
+
+    settings = _settings(config)
+    with _cleared_up():
+        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs)
+    view.show(report, as_json=as_json)
+    sys.exit(TROUBLE if report.troubles else WHOLE)
 
 
 @main.command()

@@ -57,7 +57,7 @@ class LiveClock:
         """Return `stepped` once after the clock was set, else what the kernel thinks of it."""
         offset = time.time_ns() - time.monotonic_ns()
         stepped, self._offset = abs(offset - self._offset) > _STEP_NS, offset
-        return "stepped" if stepped else "synced" if _synchronised() else "unsynced"
+        return "stepped" if stepped else "synced" if synchronised() else "unsynced"
 
     def now(self) -> tuple[Nanoseconds, Nanoseconds]:
         """Return nanoseconds on the timeline, and since 1970 in UTC."""
@@ -77,7 +77,7 @@ def _boot_id() -> str:
         return "unknown"
 
 
-def _synchronised() -> bool:
+def synchronised() -> bool:
     """Ask the kernel (adjtimex with no change); a status word lies at the same place on 32 and 64 bit."""
     timex = (ctypes.c_long * 64)()
     if ctypes.CDLL(None, use_errno=True).adjtimex(timex) < 0:

@@ -52,15 +52,19 @@ def read(roots: Roots = HERE, allowed: set[int] | None = None) -> Machine:
         roots: Where the kernel tells it.
         allowed: Numbers of cores that may be used; default: those that this process may use.
     """
-    online = listed(sysfs.text(roots.sys / _CPUS / "online") or "")
     usable = os.sched_getaffinity(0) if allowed is None else allowed
-    numbers = sorted(usable & online) or sorted(usable)  # a kernel that tells of none has them all the same
+    numbers = sorted(usable & online(roots)) or sorted(usable)  # a kernel that tells of none has them all the same
     return Machine(
         cores=tuple(_core(roots.sys / _CPUS / f"cpu{number}", number) for number in numbers),
         quota=quota(roots),
         least_nice=_least_nice(roots),
         may_realtime=_privileged(roots) or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0,
     )
+
+
+def online(roots: Roots = HERE) -> set[int]:
+    """Numbers of all cores that are switched on."""
+    return listed(sysfs.text(roots.sys / _CPUS / "online") or "")
 
 
 def listed(text: str) -> set[int]:

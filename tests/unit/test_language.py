@@ -88,17 +88,28 @@ def test_a_model_that_ended_the_process_three_times_in_a_row_is_left_alone(voice
     assert "ended 5 times before it gave an answer" in found.report.details["reason"]
 
 
-@pytest.mark.parametrize(("media", "configured", "threads"), [(False, 0, 3), (False, 2, 2), (True, 2, 1)])
-def test_a_model_computes_with_the_threads_that_the_plan_has_for_it(
-    ring, tmp_path, monkeypatch, media, configured, threads
-):
-    given = context(ring, clock=FakeClock(media=media), state_dir=tmp_path, describe={"threads": configured})
-    given = dataclasses.replace(given, models_dir=tmp_path, threads=3)
-    seen = []
-    monkeypatch.setattr(language.Store, "active", lambda _: Installed("a", "1", tmp_path, None, True))
-    monkeypatch.setattr(language, "_loaded", lambda *arguments: seen.append(arguments[-1]))
-    language.open_voice(given)
-    assert seen == [threads]
+@pytest.fixture
+def threads(ring, tmp_path, monkeypatch):
+    """Open a model where the plan has three threads for it; returns with how many it was."""
+
+    def opened(*, media, configured):
+        given = context(ring, clock=FakeClock(media=media), state_dir=tmp_path, describe={"threads": configured})
+        seen = []
+        monkeypatch.setattr(language.Store, "active", lambda _: Installed("a", "1", tmp_path, None, True))
+        monkeypatch.setattr(language, "_loaded", lambda *arguments: seen.append(arguments[-1]))
+        language.open_voice(dataclasses.replace(given, models_dir=tmp_path, threads=3))
+        return seen[0]
+
+    return opened
+
+
+def test_a_model_computes_with_the_threads_that_the_plan_has_for_it_or_as_configured(threads):
+    assert threads(media=False, configured=0) == 3
+    assert threads(media=False, configured=2) == 2
+
+
+def test_a_replay_computes_with_one_thread_as_every_worker_has_one_core(threads):
+    assert threads(media=True, configured=2) == 1
 
 
 def test_a_model_in_use_that_is_gone_is_told_of(voice, tmp_path):
