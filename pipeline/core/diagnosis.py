@@ -139,7 +139,8 @@ def tasks(most: int | None, there: int | None, need: Need) -> Finding:
     if most is None:
         return Finding("ok", "processes and threads", f"no limit; about {need.tasks} needed")
     left = most - (there or 0)
-    told = f"at most {most} (pids.max, ulimit -u), of which {there or 0} are taken; about {need.tasks} needed"
+    taken = "" if there is None else f", of which {there} are taken"
+    told = f"at most {most} (pids.max, ulimit -u){taken}; about {need.tasks} needed"
     state: State = "trouble" if left < need.tasks else "note" if left < _EASY * need.tasks else "ok"
     remedy = "" if state == "ok" else "raise TasksMax= and LimitNPROC= of the service, or --pids-limit of the container"
     return Finding(state, "processes and threads", told, remedy)
