@@ -145,7 +145,8 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
         return
     with _cleared_up(), screen.output_folder(out) as folder:
         board = place(heat) if heat else None
-        run = replaying.Replay(settings, recordings, folder, jobs or len(os.sched_getaffinity(0)), camera, board)
+        jobs = jobs or len(os.sched_getaffinity(0))
+        run = replaying.Replay(settings, recordings, folder, jobs, camera, heat=board)
         with screen.progress(quiet=quiet) as told:
             report = run.run(screen.moment(began), told)
         screen.write_summary(report, folder)

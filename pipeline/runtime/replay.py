@@ -166,6 +166,7 @@ class Replay:
         out: Path,
         jobs: int,
         camera: str,
+        *,
         heat: Place | None = None,
     ) -> None:
         """Raises ConfigError.
