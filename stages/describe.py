@@ -17,7 +17,7 @@ from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.inbox import aged
 from pipeline.core.limits import Rung
-from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Ticked
+from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priority, Ticked
 from pipeline.core.stage import Stage
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.resources import own_or_ours
@@ -70,9 +70,10 @@ class _Job:
     work: _Work | None = None
 
     def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
-        """Lower is sooner: by priority and how long it waits, what ends an incident first, the oldest first."""
-        waited_s = (now_ns - self.since_ns) / 1e9
-        return aged(self.wanted.priority, waited_s // ageing_s, 1.0), not self.wanted.final, self.since_ns
+        """Lower is sooner: by priority and age; among equals what ends an incident or has aged, then the oldest."""
+        priority = self.wanted.priority
+        urgency = aged(priority, (now_ns - self.since_ns) / 1e9 // ageing_s, 1.0)
+        return urgency, not self.wanted.final and urgency == priority, self.since_ns
 
     @property
     def dispensable(self) -> tuple[int, bool, int]:
@@ -224,7 +225,7 @@ class Describe(Stage):
             if job.told is not None and self._judging.judged(facts, why).fields != job.told:
                 yield self._promised(job, why)
         limits = self.context.limits.get()
-        if limits.rung >= Rung.VERDICTS:
+        if limits.rung >= Rung.VERDICTS and job.wanted.priority > Priority.ALARM:
             return limits.why
         return (yield from self._summariser.write(facts))
 

@@ -22,7 +22,7 @@ from pipeline.runtime.board import Board, Word
 ROOT = Path(__file__).parents[1]
 WALKER = "synthetic://?width=320&height=180&seconds=600&walks=200&pause_s=2&walk_s=3"
 
-STAGES = ("capture@gate", "motion@gate", "classify", "trigger", "encode", "describe", "emit")
+STAGES = ("capture@gate", "motion@gate", "classify", "govern", "trigger", "encode", "describe", "emit")
 
 _QUICK = """
 [trigger]

@@ -76,8 +76,12 @@ class Inbox:
 
 
 def aged(priority: int, waited: float, ageing: float) -> float:
-    """How urgent something is after a wait, lower being sooner; both times in one unit."""
-    return priority - waited / ageing
+    """How urgent something is after a wait, lower being sooner; both times in one unit.
+
+    Nothing becomes more urgent than an alarm: so whatever has waited for an alarm's urgency goes before all alarms that
+    came since, however long these wait.
+    """
+    return max(0.0, priority - waited / ageing)
 
 
 def _waited(message: AnyMessage, now_ns: int) -> int:

@@ -10,7 +10,7 @@ class Rung(IntEnum):
     """The ladder of what is given up under load, heat, or for want of memory; each gives up what those before do."""
 
     FULL = 0
-    VERDICTS = 1  # no sentences: titles, facts and verdicts
+    VERDICTS = 1  # no sentences but for alarms: titles, facts and verdicts
     TEMPLATES = 2  # the language model is not asked at all: verdicts by rules, and by the words of notes
     CLASSES = 3  # no features: incidents have no tags
     MOTION = 4  # nothing is recognised: something moved
@@ -23,7 +23,7 @@ class Rung(IntEnum):
 
 _MEANINGS = {
     Rung.FULL: "everything is done",
-    Rung.VERDICTS: "no sentences are written",
+    Rung.VERDICTS: "no sentences are written but for alarms",
     Rung.TEMPLATES: "the language model is not asked",
     Rung.CLASSES: "no features, and so no tags",
     Rung.MOTION: "nothing is recognised, only that something moves",

@@ -24,10 +24,10 @@ class Cause(NamedTuple):
 
 # fmt: off
 CAUSES = (
-    Cause("the oldest question to the language model", 10.0, "s",   Rung.TEMPLATES),
+    Cause("the oldest question to the language model", 15.0, "s",   Rung.TEMPLATES),
     Cause("the oldest picture to encode",               5.0, "s",   Rung.CLASSES),
     Cause("pictures that the classifier cannot take",   0.7, "of 1", Rung.MOTION),
-    Cause("deadlines missed in half a minute",          3.0, "",    Rung.TEMPLATES),
+    Cause("deadlines missed in half a minute",          3.0, "",    Rung.VERDICTS),
 )
 # fmt: on
 

@@ -166,6 +166,18 @@ class Tap:
             waited_s = 0.0
             yield messages.decode(data[len(self._topic) :])
 
+    def within(self, seconds: float) -> Iterator[AnyMessage]:
+        """Yield what comes within a time: the next message at most, and what has come with it."""
+        self._socket.setsockopt(zmq.RCVTIMEO, max(1, round(seconds * 1000)))
+        flags = 0
+        while True:
+            try:
+                data = self._socket.recv(flags)
+            except zmq.Again:
+                return
+            flags = zmq.NOBLOCK
+            yield messages.decode(data[len(self._topic) :])
+
     def close(self) -> None:
         """Stop listening."""
         self._socket.close(linger=0)
