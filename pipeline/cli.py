@@ -270,11 +270,14 @@ def tap(link: str, run_dir: Path | None, count: int | None, timeout: float | Non
 @main.command()
 @click.option("--run-dir", type=_path, help="The daemon's runtime folder.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def status(run_dir: Path | None, as_json: bool) -> None:
-    """Show what every process of a running daemon is doing."""
-    from pipeline.view import tapping
+@click.option("--watch", is_flag=True, help="Again every second, until interrupted.")
+def status(run_dir: Path | None, as_json: bool, watch: bool) -> None:
+    """Show heat, load, and what every process of a running daemon is doing."""
+    from pipeline.view import status as view
 
-    tapping.status(run_dir, as_json=as_json)
+    if as_json and watch:
+        _fail("--json is one answer: not with --watch", USAGE)
+    view.show(run_dir, as_json=as_json, watch=watch)
 
 
 @main.command(epilog=_EXITS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from pipeline.core import governor, shedding, sysfs, watches
+from pipeline.core import energy, governor, shedding, sysfs, watches
 from pipeline.core.limits import FREE, Rung
 from pipeline.core.messages import DeviceReported, Priority, Ticked
 from pipeline.core.stage import Stage
@@ -59,6 +59,8 @@ class Govern(Stage):
         self._work: Work | None = None
         self._looked_ns = self._watched_ns = 0
         self._told_blind = self._told_short = False
+        self._metered_at: dict[Path, int] = {}
+        self._joules = 0.0
 
     def warm_up(self) -> None:
         """Find sensors and frequencies, and write back what a life before this one did not."""
@@ -67,6 +69,7 @@ class Govern(Stage):
         trips = [one.passive_trip_c for one in self._zones if one.passive_trip_c is not None]
         told = min((trip for trip in trips if _ODD_TRIP_C[0] <= trip <= _ODD_TRIP_C[1]), default=governor.TRIP_C)
         self._bands = governor.Bands.below(self._settings.trip_c or told)
+        self._meters = energy.meters(sysfs.energy(root))
         may = self._settings.frequencies and self._settings.mode == "act"
         knobs = Knobs(sysfs.knobs(root), folder / _KEPT if folder else None)
         knobs.restore()
@@ -91,6 +94,7 @@ class Govern(Stage):
         before, self._work, self._looked_ns = self._work, message.work, message.pts_ns
         if before is None:
             return
+        self._metered(passed_ns / 1e9)
         told = [
             *self._governed(before, message.work, passed_ns / 1e9),
             *self._shed(before, message.work, passed_ns / 1e9),
@@ -107,6 +111,19 @@ class Govern(Stage):
         """Leave the board as it was found."""
         self._knobs.restore()
         self.context.limits.set(FREE)
+
+    def _metered(self, passed_s: float) -> None:
+        """Count what the board took, where it has a meter."""
+        for meter in self._meters:
+            now, before = sysfs.number(meter.path), self._metered_at.get(meter.path)
+            if now is None:
+                continue
+            self._metered_at[meter.path] = now
+            if before is not None:
+                volts = sysfs.number(meter.volts) if meter.volts else None
+                self._joules += energy.joules(meter, before, now, passed_s, volts) or 0.0
+        if self._joules:
+            self.context.limits.spent(self._joules)
 
     @property
     def _acts_by(self) -> str:

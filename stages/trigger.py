@@ -90,6 +90,8 @@ class Trigger(Stage):
         self._patience_s = self._rows.report_wait_s * _IN_TIME
         self._drops: dict[str, int] = {}
         self._storm = Storm()
+        self._joules: dict[IncidentId, float] = {}  # that the device took for each, where that is measured
+        self._energy_j: float | None = None
         self._disk_failing = False
 
     def warm_up(self) -> None:
@@ -418,6 +420,9 @@ class Trigger(Stage):
         priority = incidents.priority(course, place, self.context.settings.priority)
         uri = self.context.uris.get(course.camera, "")
         course, event = telling.incident_event(course, "end", facts, priority, uri, ended_by)
+        self.ended += 1
+        if (spent := self._joules.pop(course.id, None)) is not None:
+            event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, energy_j=round(spent, 1)))
         yield from self._raise(event, Closed(course.id))
 
     # What is said
@@ -499,6 +504,7 @@ class Trigger(Stage):
         """Time goes by: what waits too long is not waited for, and silence is noticed."""
         now = message.pts_ns
         self._drops = message.drops
+        self._metered(message.energy_j)
         self._storm, summed_up = storm.passed(self._storm, m.seconds(now), self._rows.storm_incidents)
         if summed_up is not None:
             yield from self._device("system.storm", m.Priority.WARNING, summed_up, now, message.utc_ns)
@@ -519,6 +525,15 @@ class Trigger(Stage):
             if now - sent > self._rows.resend_after_s * 1e9:
                 self._sent[key] = now
                 yield self._journal.outbox[key]
+
+    def _metered(self, energy_j: float | None) -> None:
+        """Share out what the device took among the incidents that are open."""
+        before, self._energy_j = self._energy_j, energy_j
+        if energy_j is None or before is None or energy_j < before:
+            return
+        ids = [*(course.id for course in self._open.values()), *self._ending]
+        for incident in ids:
+            self._joules[incident] = self._joules.get(incident, 0.0) + (energy_j - before) / len(ids)
 
     def _count(self, camera: CameraId) -> int:
         number = self._journal.numbers.get(camera, 0) + 1

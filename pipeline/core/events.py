@@ -155,6 +155,7 @@ class EventData(_Part, frozen=True, kw_only=True):
     drops: dict[str, int] | UnsetType = UNSET
     features: Features | UnsetType = UNSET
     thermal: Thermal | UnsetType = UNSET
+    energy_j: float | UnsetType = UNSET  # that the device took meanwhile, shared by the incidents that were open
     evidence: tuple[Evidence, ...] | UnsetType = UNSET
     config_hash: str | UnsetType = UNSET
 

@@ -246,6 +246,7 @@ class Ticked(Message, frozen=True, tag=True, kw_only=True):
     utc_ns: Nanoseconds
     drops: dict[str, int] = {}  # per stage: messages given up and frames overwritten since the daemon began
     work: Work | None = None  # for govern alone
+    energy_j: float | None = None  # that the device took since the daemon began; None: nothing measures it
 
 
 AnyMessage: TypeAlias = (

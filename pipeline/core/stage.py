@@ -54,6 +54,10 @@ class Limited(Protocol):
         """From now on."""
         ...
 
+    def spent(self, joules: float) -> None:
+        """The device has taken so much since the daemon began."""
+        ...
+
     def recycle(self, name: str) -> None:
         """Have a process replaced as soon as no incident is open."""
         ...
@@ -91,7 +95,7 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     dropped = 0  # what the stage itself gave up: pictures that came too late, evidence that was gone
     reread = 0  # language models only: prompts whose part that never changes had to be read again
     missed = 0  # deadlines that were missed
-    open = 0  # trigger only: incidents that are not over
+    open = ended = 0  # trigger only: incidents that are not over, and that are
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
     def __init__(self, context: StageContext) -> None:

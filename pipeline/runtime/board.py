@@ -55,6 +55,8 @@ class Word(IntEnum):
     LIMITS = 17  # of the device's row, by govern: what may be done, packed
     PIECES = 19  # of inference: forwards of the language model, runs of the encoder
     PIECES_NS = 20  # what they took
+    ENERGY_MJ = 21  # of the device's row, by govern: millijoules since the daemon began; 0: nothing measures them
+    ENDED = 22  # of trigger: incidents that are over, in this life
     RECYCLE = 18  # by govern: how often the process is to have been replaced for what it has gathered
 
 
@@ -76,6 +78,10 @@ class BoardLimits:
     def set(self, limits: Limits) -> None:
         """From now on, for every process."""
         self._row[Word.LIMITS] = packed(limits)
+
+    def spent(self, joules: float) -> None:
+        """The device has taken so much since the daemon began."""
+        self._row[Word.ENERGY_MJ] = round(joules * 1e3)
 
     def recycle(self, name: str) -> None:
         """Have a process replaced as soon as no incident is open: the supervisor reads it here."""

@@ -15,7 +15,15 @@ import msgspec
 
 from pipeline.core import heat
 from pipeline.core.limits import Rung
-from pipeline.core.messages import DescriptionWanted, FeaturesEncoded, FrameCaptured, SceneClassified, Ticked, Work
+from pipeline.core.messages import (
+    DescriptionWanted,
+    FeaturesEncoded,
+    FrameCaptured,
+    Priority,
+    SceneClassified,
+    Ticked,
+    Work,
+)
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime.played import PlayedBoard
 
@@ -78,7 +86,7 @@ class HeatedRun:
         elif isinstance(message, FeaturesEncoded) and message.model:
             self._other_s += _ENCODING_S
         elif isinstance(message, DescriptionWanted) and message.told is None and not self._limits.get().silent:
-            sentence = self._limits.get().rung < Rung.VERDICTS
+            sentence = self._limits.get().rung < Rung.VERDICTS or message.priority == Priority.ALARM
             self._queue_s += _VERDICT_S + _SENTENCE_S * sentence
         elif isinstance(message, FrameCaptured):
             while message.frame.pts_ns >= (self._at_s + 1) * _SECOND_NS:

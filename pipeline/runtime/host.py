@@ -105,7 +105,7 @@ class Host:
         self._counts[Word.UNSENT] = self._post.unsent
         self._counts[Word.REREAD] = stage.reread
         self._counts[Word.MISSED] = stage.missed
-        self._counts[Word.OPEN] = stage.open
+        self._counts[Word.OPEN], self._counts[Word.ENDED] = stage.open, stage.ended
         asked = stage.since_ns()
         since = [mailbox.since_ns()] if asked is None else [mailbox.since_ns(), asked + self._board.go_ns]
         self._counts[Word.OLDEST_NS] = min((one for one in since if one), default=0)
@@ -117,7 +117,9 @@ class Host:
         self._ticked_ns = now
         utc = Nanoseconds(time.time_ns())
         work = loads.work(self._board, now) if self._kind == topology.GOVERNOR else None
-        self._handle(stage, Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops(), work=work))
+        energy_j = self._board.get(Board.DEVICE, Word.ENERGY_MJ) / 1e3 or None
+        tick = Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops(), work=work, energy_j=energy_j)
+        self._handle(stage, tick)
         if self._kind == topology.TELLER:
             self._tell_restarts(stage, now)
 

@@ -1,4 +1,4 @@
-"""A look into a running daemon: what passes on a link, and what every process is doing."""
+"""A look into a running daemon: what passes on a link."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import time
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.table import Table
 
 from pipeline import topology
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.runtime import folders
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, Word
 from pipeline.runtime.links import Tap
-from pipeline.view.timeline import console
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +29,7 @@ def show(link: str, run_dir: Path | None, count: int | None, timeout: float | No
     if link not in topology.LINKS:
         near = difflib.get_close_matches(link, topology.LINKS, 1)
         raise ConfigError(f"no link `{link}`; " + (f"did you mean `{near[0]}`?" if near else ", ".join(topology.LINKS)))
-    folder, board = _board(run_dir)
+    folder, board = attached(run_dir)
     before = (folder / "board").stat()
     writers = [name for name in board.names[1:] if link in topology.STAGES[topology.split(name)[0]].writes]
 
@@ -57,39 +55,8 @@ def show(link: str, run_dir: Path | None, count: int | None, timeout: float | No
         tap.close()
 
 
-def status(run_dir: Path | None, *, as_json: bool) -> None:
-    """Print the status board. Raises RunDirectoryError."""
-    _, board = _board(run_dir)
-    rows = [_row(board, name) for name in board.names[1:]]
-    if as_json:
-        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
-        return
-    table = Table(*rows[0], title="Processes", title_justify="left")
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row.values()))
-    console().print(table)
-
-
-def _row(board: Board, name: str) -> dict[str, str | int | float]:
-    def get(word: Word) -> int:
-        return board.get(name, word)
-
-    return {
-        "process": name,
-        "pid": get(Word.PID),
-        "state": State(get(Word.STATE)).name.lower(),
-        "beat_s": round((time.monotonic_ns() - get(Word.BEAT_NS)) / 1e9, 1),
-        "handled": get(Word.HANDLED),
-        "dropped": get(Word.DROPPED),
-        "overwritten": get(Word.OVERWRITTEN),
-        "failed": get(Word.FAILED),
-        "unsent": get(Word.UNSENT),
-        "reread": get(Word.REREAD),
-        "restarts": get(Word.RESTARTS),
-    }
-
-
-def _board(run_dir: Path | None) -> tuple[Path, Board]:
+def attached(run_dir: Path | None) -> tuple[Path, Board]:
+    """The runtime folder of a daemon that runs, and its board. Raises RunDirectoryError: none does."""
     folder = run_dir or folders.run_dir("")
     try:
         folders.check_held(folder)

@@ -98,9 +98,22 @@ class Driven:
         self._trigger = links.Post(self._context, self.run_dir, "trigger")
         self._classify = links.Post(self._context, self.run_dir, "classify")
         self._tap = links.Tap(self.run_dir, ["describe"], "reports", self._listen)
-        self._listen()
-        time.sleep(1.0)  # until the process that is listened to has opened its side
+        for number in range(20):  # the side that is listened to opens with its first answer, which is not heard
+            name = self.ask(number, Priority.ALARM, "opening")
+            self.hear(1.0)
+            if name not in self.outstanding():
+                break
+        self.answers.clear()
         return self
+
+    def await_answer(self, name: str, within_s: float = 30.0) -> Answer:
+        """Wait for the last answer to a question."""
+        until = time.monotonic() + within_s
+        while name in self.outstanding():
+            if time.monotonic() > until:
+                raise SystemExit(f"no answer to {name} within {within_s:g} s: {self.log()[-2000:]}")
+            self.hear(0.005)
+        return self.answers[name]
 
     def ask(self, number: int, priority: Priority, name: str = "q") -> str:
         """Put a question to the language model, as trigger does."""

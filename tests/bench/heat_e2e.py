@@ -77,15 +77,12 @@ def ended(side: Side) -> None:
 
 
 def alone_s(cores: list[int]) -> float:
-    """What a question takes at full speed, one after the other: on two boards in the cold, as they disturb each other."""
+    """What a question takes at full speed, one after the other, on two boards in the cold: they disturb each other."""
     sides = [started(f"cold{core}", "off", core, "rk3588@-40", 0.0) for core in (cores[0], cores[-1])]
     spans: list[float] = []
     for number in range(WARM_UP + CALIBRATION):
         names = [side.driven.ask(number, Priority.ALARM, "alone") for side in sides]
-        while any(name in side.driven.outstanding() for side, name in zip(sides, names, strict=True)):
-            for side in sides:
-                side.driven.hear(0.005)
-        answers = [side.driven.answers[name] for side, name in zip(sides, names, strict=True)]
+        answers = [side.driven.await_answer(name) for side, name in zip(sides, names, strict=True)]
         spans.append(statistics.mean((one.told_s or 0.0) - one.asked_s for one in answers))
     for side in sides:
         ended(side)
@@ -130,9 +127,6 @@ def main() -> None:
         started("governed", "act", cores[0], args.board),
         started("firmware", "off", cores[-1], args.board),
     ]
-    for number in range(WARM_UP):
-        for side in sides:
-            side.driven.ask(9000 + number, Priority.ALARM, "warm")
     began = asked(sides, every_s, args.minutes)
     middle = began + args.minutes * 30
     rows, second, p95 = [], {}, {}

@@ -32,9 +32,6 @@ SETTLE_S = 5.0
 def stormed(incidents: int, seconds: float) -> tuple[dict[str, object], Driven]:
     """Run the storm; what was seen."""
     driven = Driven(zones=grid(10)).start()
-    warm_up = driven.ask(10_000, Priority.ROUTINE)
-    while warm_up in driven.outstanding():
-        driven.hear(0.2)
     before = driven.memory_mb()
     driven.ask(0, Priority.ROUTINE, "running")
     began = time.monotonic()

@@ -173,7 +173,10 @@ def test_status_tells_of_every_process_and_of_a_daemon_that_is_not_there(new_dae
     daemon = new_daemon().start()
     status = daemon.command("status", "--json", "--run-dir", daemon.run_dir)
     assert status.returncode == 0, status.stderr
-    rows = json.loads(status.stdout)
+    told = json.loads(status.stdout)
+    rows, device = told["processes"], told["device"]
+    assert (device["rung"], device["level"], device["paused"]) == ("full", 0, False)
+    assert device["available_mb"] > 0
     assert [row["process"] for row in rows] == list(STAGES)
     assert {row["state"] for row in rows} == {"running"}
     assert {row["pid"] for row in rows} == set(daemon.children())
