@@ -48,6 +48,7 @@ _BUDGET = "the verdict's time was up"
 _IDLE_S = 2.0  # without a question, until the notes are weighed for questions to come
 _REMEMBERED_MOST = 256  # incidents whose like may come again
 _REST_MOST_S = 0.5  # between two forwards, where heat allows but a share of the time
+_LATELY = 0.3  # weight of the last sentence in what one takes
 _WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
 
 
@@ -61,6 +62,7 @@ class _Job:
         until_ns: When it must be answered; None: whenever.
         told: The verdict that was told at once; None: nothing was.
         work: What is being done; None: not begun, or put aside for a more urgent one.
+        began_ns: When that began.
     """
 
     wanted: DescriptionWanted
@@ -68,6 +70,13 @@ class _Job:
     until_ns: int | None
     told: Details | None = None
     work: _Work | None = None
+    began_ns: int = 0
+
+    def too_late(self, now_ns: int, takes_ns: int) -> bool:
+        """Whether it is, or would be: what cannot be ready in time is not begun, so that others are."""
+        if self.until_ns is None:
+            return False
+        return self.until_ns <= now_ns + (takes_ns if self.work is None else 0)
 
     def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
         """Lower is sooner: by priority and age; among equals what ends an incident or has aged, then the oldest."""
@@ -97,6 +106,7 @@ class Describe(Stage):
         self._weighed_for: object = None
         self._crowded_out = 0
         self._worked_s = 0.0  # by the last forward
+        self._takes_ns = 0  # from the beginning of a sentence to its end, lately
 
     def warm_up(self) -> None:
         """Read the rule table, the standing notes and the lists of filters."""
@@ -166,9 +176,12 @@ class Describe(Stage):
         self._used_ns, self._asleep = now, False
         began = time.perf_counter()
         try:
-            chosen.work = chosen.work or self._work(chosen)
+            if chosen.work is None:
+                chosen.work, chosen.began_ns = self._work(chosen), now
             news = next(chosen.work)
         except StopIteration as ended:
+            if not isinstance(ended.value, str):
+                self._took(self.context.clock.now()[0] - chosen.began_ns)
             yield self._finished(chosen, ended.value)
         except EngineError as error:
             yield self._given_up(chosen, "failed", str(error))
@@ -178,12 +191,16 @@ class Describe(Stage):
         finally:
             self._worked_s = time.perf_counter() - began
 
+    def _took(self, took_ns: int) -> None:
+        """Learn how long a sentence takes, rests included."""
+        self._takes_ns += round((took_ns - self._takes_ns) * (_LATELY if self._takes_ns else 1.0))
+
     def _expired(self, now_ns: int, limits: Limits) -> Outputs:
         """Give up what is too late, and everything while the model is to be silent."""
         for job in list(self._jobs.values()):
             if limits.silent:
                 yield self._given_up(job, "skipped", limits.why)
-            elif job.until_ns is not None and job.until_ns <= now_ns:
+            elif job.too_late(now_ns, self._takes_ns):
                 self.missed += 1
                 yield self._given_up(job, "timeout", "the sentence was not written in time")
 

@@ -27,6 +27,7 @@ _FILTER_S = 5.0
 _SLOPE_S = 30.0
 _AHEAD_S = 60.0
 _STUCK_S = 120.0
+_DOUBT_S = 3.0  # a sensor that says nothing for less is asked again
 _GAP_S = 5.0  # pauses of inference that do not end a run
 _RUN_S = 180.0  # sustained inference, after which a warm board is taken a level down
 _TICK_S = 1.0
@@ -85,6 +86,7 @@ class State(NamedTuple):
     rested_s: float = 0.0
     held: tuple[float | None, ...] = ()  # the last reading of every sensor, and how long it has not changed under load
     held_s: tuple[float, ...] = ()
+    doubt_s: tuple[float, ...] = ()  # for how long every sensor has said nothing that can be believed
     cool_s: float = 0.0  # how long it has been below the lower band
     over: int = 0  # samples in a row at the emergency
     down_s: float = -math.inf
@@ -164,12 +166,17 @@ def _sensed(state: State, reading: Reading) -> State:
         (so_far + passed if under_load else so_far) if now == before else 0.0
         for now, before, so_far in zip(reading.temps_c, was, since, strict=True)
     )
-    faults = [_fault(value, still) for value, still in zip(reading.temps_c, held, strict=True)]
-    believed = [value for value, fault in zip(reading.temps_c, faults, strict=True) if not fault and value is not None]
+    doubted = state.doubt_s if len(state.doubt_s) == len(was) else (0.0,) * len(was)
+    doubt = tuple(
+        0.0 if _plausible(value) else so_far + passed for value, so_far in zip(reading.temps_c, doubted, strict=True)
+    )
+    faults = [_fault(*one) for one in zip(reading.temps_c, doubt, held, strict=True)]
+    sure = zip(reading.temps_c, faults, strict=True)
+    believed = [value for value, fault in sure if not fault and value is not None and _plausible(value)]
     blind = next((f"sensor {at}: {fault}" for at, fault in enumerate(faults) if fault), "" if faults else "no sensor")
-    state = state._replace(held=reading.temps_c, held_s=held, blind=blind)
-    if not believed:
-        return state._replace(raw_c=(), past=(), temp_c=math.nan)
+    state = state._replace(held=reading.temps_c, held_s=held, doubt_s=doubt, blind=blind)
+    if not believed:  # for a moment what was known still holds
+        return state._replace(raw_c=(), past=(), temp_c=math.nan) if blind else state
     raw = (*state.raw_c[-2:], max(believed))
     steady = median(raw)
     share = 1 - math.exp(-passed / _FILTER_S)
@@ -178,11 +185,15 @@ def _sensed(state: State, reading: Reading) -> State:
     return state._replace(raw_c=raw, temp_c=temp, past=(*past, (state.now_s, temp)))
 
 
-def _fault(value: float | None, held_s: float) -> str:
-    if value is None:
-        return "cannot be read"
-    if not _PLAUSIBLE_C[0] <= value <= _PLAUSIBLE_C[1]:  # not a number is not within either
-        return f"says {value:g} C"
+def _plausible(value: float | None) -> bool:
+    return value is not None and _PLAUSIBLE_C[0] <= value <= _PLAUSIBLE_C[1]  # not a number is not within either
+
+
+def _fault(value: float | None, doubt_s: float, held_s: float) -> str:
+    """What is wrong with a sensor; sensors that fail for a moment are common, and no fault."""
+    if not _plausible(value):
+        told = "cannot be read" if value is None else f"says {value:g} C"
+        return told if doubt_s >= _DOUBT_S else ""
     return f"has said {value:g} C for {held_s:.0f} s of work" if held_s >= _STUCK_S else ""
 
 
@@ -227,7 +238,7 @@ def _decided(state: State, bands: Bands) -> tuple[int, Rule, str]:
 
 def _recovered(state: State, bands: Bands) -> bool:
     """Cooled; or neither warm nor moving for minutes, since a board may settle just where no rule speaks."""
-    if not state.level or state.blind or max(state.held_s) >= _COOL_S:
+    if not state.level or state.blind or any(state.doubt_s) or max(state.held_s) >= _COOL_S:
         return False
     since = state.now_s - max(state.down_s, state.up_s)
     dwell = state.dwell_s if state.run_s else _DWELL_S  # what relapses under load need not, at rest

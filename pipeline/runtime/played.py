@@ -7,6 +7,7 @@ frequency, until it has cooled.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core import heat, sysfs
@@ -18,6 +19,7 @@ TRIP_C = 85.0
 _COOLED_C = 70.0  # then its firmware lets it go
 _LOWEST = 0.4  # of the highest frequency
 _STEPS = (0.40, 0.55, 0.70, 0.85, 1.0)
+_FIELD = 64  # characters of a file
 _ZONE = "class/thermal/thermal_zone0"
 _POLICY = "devices/system/cpu/cpufreq/policy0"
 
@@ -55,6 +57,7 @@ class PlayedBoard:
         self._place = place
         self._zone, self._policy = root / _ZONE, root / _POLICY
         self._firmware = False
+        self._bound = place.body.most_khz
         watts = heat.power_w(place.body, load, 1.0)
         warmth = heat.settled(place.body, place.ambient_c, watts)
         over = max(0.0, warmth.chip_c - _COOLED_C)
@@ -80,7 +83,8 @@ class PlayedBoard:
     def _now(self, watts: float) -> Moment:
         most = self._place.body.most_khz
         bound = sysfs.number(self._policy / "scaling_max_freq")
-        share = _LOWEST if self._firmware else min(1.0, max(_LOWEST, (most if bound is None else bound) / most))
+        self._bound = self._bound if bound is None else bound  # somebody is just writing it
+        share = _LOWEST if self._firmware else min(1.0, max(_LOWEST, self._bound / most))
         return Moment(round(self._warmth.chip_c, 3), round(share, 3), self._firmware, round(watts, 3))
 
     def _write_tree(self) -> None:
@@ -99,5 +103,9 @@ class PlayedBoard:
 
 
 def _write(path: Path, value: object) -> None:
-    """In place, as the kernel's files never go: a reader finds the old value or the new."""
-    path.write_text(f"{value}\n", encoding="ascii")
+    """In place and always as long, as the kernel's files never go: a reader finds the old value or the new."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.pwrite(descriptor, f"{value!s:<{_FIELD}}\n".encode("ascii"), 0)
+    finally:
+        os.close(descriptor)

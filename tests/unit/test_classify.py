@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.core.limits import Limits, Rung
 from pipeline.core.messages import MotionMeasured
 from stages.classify import Classify
 from tests.fakes import context, frame, picture, seen
@@ -102,3 +103,11 @@ def test_what_stands_too_long_belongs_to_the_picture(classifier):
     standing = [classifier.move(float(second)).standing for second in range(1, 910)]
     assert standing[898] == (HERE,)
     assert standing[-1] == ()
+
+
+def test_where_nothing_is_to_be_recognised_it_does_not_look(classifier):
+    classifier.stage.context.limits.set(Limits(rung=Rung.MOTION))
+    assert classifier.move(1.0, HERE).detections is None
+    assert classifier.detector.looks == []
+    classifier.stage.context.limits.set(Limits())
+    assert classifier.move(2.0, HERE).detections is not None

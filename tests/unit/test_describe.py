@@ -10,6 +10,7 @@ from pipeline.core import messages as m
 from pipeline.core import notebook, words
 from pipeline.core.clauses import compile_note
 from pipeline.core.errors import EngineError, StageBrokenError
+from pipeline.core.limits import Limits, Rung
 from pipeline.core.notebook import Notebook
 from pipeline.resources import config_file
 from stages import language, weighing
@@ -509,3 +510,103 @@ def test_what_a_recording_taught_is_not_kept(noted, tmp_path):
     table.work()
     table.stage.close()
     assert not (tmp_path / weighing.FILE).exists()
+
+
+def limited(table, **limits):
+    table.stage.context.limits.set(Limits(**limits))
+
+
+def test_under_load_only_alarms_get_sentences_and_the_others_say_why(desk):
+    table = desk()
+    limited(table, rung=Rung.VERDICTS)
+    table.ask("inc-1", priority=m.Priority.WARNING)
+    table.ask("inc-2", priority=m.Priority.ALARM)
+    table.work()
+    assert table.written() == ["inc-2"]
+    answer = table.answers("inc-1")[-1]
+    assert (answer.status, answer.reason) == ("skipped", "load or heat: no sentences are written but for alarms")
+    assert "expected" in answer.fields
+
+
+def test_where_the_model_is_not_to_be_asked_everything_that_waits_is_answered_without_it(desk):
+    table = desk()
+    table.ask("inc-1")
+    limited(table, rung=Rung.TEMPLATES)
+    table.ask("inc-2", priority=m.Priority.ALARM)
+    forwards = len(table.model.engine.forwards)
+    table.work()
+    assert [table.answers(name)[-1].status for name in ("inc-1", "inc-2")] == ["skipped", "skipped"]
+    assert len(table.model.engine.forwards) == forwards
+    assert not table.stage.pending()
+
+
+def test_a_board_too_hot_for_its_model_says_so(desk):
+    table = desk()
+    limited(table, paused=True)
+    table.ask()
+    assert table.answers()[-1].reason.startswith("the board is too hot")
+
+
+def test_a_board_that_may_not_work_all_the_time_rests_between_forwards(desk):
+    table = desk()
+    limited(table, duty=0.5)
+    table.ask()
+    table.work()
+    assert table.written() == ["inc-1"]
+    assert len(table.clock.slept) > 5
+    assert max(table.clock.slept) <= 0.5
+
+
+def test_a_sentence_that_comes_too_late_for_what_it_is_about_is_not_written(desk):
+    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 5.0}})
+    table.ask("inc-1", priority=m.Priority.ALARM)
+    table.ask("inc-2")
+    table.clock.at_ns += 6 * NS
+    table.work()
+    assert [table.answers(name)[-1].status for name in ("inc-1", "inc-2")] == ["timeout", "ok"]
+    assert table.stage.missed == 1
+
+
+def test_a_routine_question_that_waited_for_two_ages_goes_before_newer_alarms(desk):
+    table = desk(tables={"describe": {"summary_most_tokens": 256, "ageing_s": 10.0}})
+    table.ask("routine", priority=m.Priority.ROUTINE)
+    table.clock.at_ns += 11 * NS
+    table.ask("alarm-1", priority=m.Priority.ALARM)
+    table.work()
+    table.ask("routine-2", priority=m.Priority.ROUTINE)
+    table.clock.at_ns += 21 * NS
+    table.ask("alarm-2", priority=m.Priority.ALARM)
+    table.ask("alarm-3", priority=m.Priority.ALARM)
+    table.work()
+    assert table.written() == ["alarm-1", "routine", "routine-2", "alarm-2", "alarm-3"]
+
+
+def test_of_too_many_incidents_the_most_severe_and_the_newest_are_served(desk):
+    table = desk()
+    for number in range(40):
+        priority = m.Priority.ALARM if number == 0 else m.Priority.ROUTINE
+        table.ask(f"inc-{number}", priority=priority)
+        table.clock.at_ns += NS // 100
+    skipped = [number for number in range(40) if table.answers(f"inc-{number}")[-1].status == "skipped"]
+    assert skipped == list(range(1, 9))
+    assert table.answers("inc-8")[-1].reason == "too many incidents: 33 wait, 8 had to give way so far"
+
+
+def test_since_when_the_oldest_question_waits_is_known(desk):
+    table = desk()
+    assert table.stage.since_ns() is None
+    table.clock.at_ns = 5 * NS
+    table.ask("inc-1")
+    table.clock.at_ns = 7 * NS
+    table.ask("inc-2")
+    assert table.stage.since_ns() == 5 * NS
+
+
+def test_what_could_not_be_written_in_time_is_not_begun(desk):
+    table = desk(tables={"describe": {"summary_most_tokens": 256, "routine_within_s": 5.0}})
+    table.stage._took(2 * NS)
+    table.ask("inc-1")
+    table.clock.at_ns += 4 * NS
+    table.ask("inc-2")
+    table.work()
+    assert [table.answers(name)[-1].status for name in ("inc-1", "inc-2")] == ["timeout", "ok"]

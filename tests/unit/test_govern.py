@@ -54,12 +54,12 @@ class Run:
     def limits(self):
         return self.stage.context.limits.get()
 
-    def pass_s(self, seconds, temp_c=None, **work):
+    def pass_s(self, seconds, temp_c=None, *, each_s=1, **work):
         told = []
-        for at in range(seconds):
+        for at in range(seconds // each_s):
             if temp_c is not None:
                 put(self.board.temp, round((temp_c + 0.1 * (at % 2)) * 1000))
-            self.at_s += 1
+            self.at_s += each_s
             changes = {"inferring_s": self.at_s * 1.0, "available_mb": 2000.0} | work
             self.work = Work(**changes)
             tick = Ticked(pts_ns=self.at_s * NS, utc_ns=NOON_NS, work=self.work)
@@ -227,7 +227,7 @@ def test_a_process_that_grows_is_told_of_and_replaced_when_it_is_too_much(tmp_pa
     run.stage.context.limits.recycle = asked.append
     told = []
     for minute in range(120):
-        told += run.pass_s(60, 60.0, rss_mb={"encode": 100.0 + 6 * minute, "emit": 50.0})
+        told += run.pass_s(60, 60.0, each_s=20, rss_mb={"encode": 100.0 + 6 * minute, "emit": 50.0})
     assert {one.details["stage"] for one in told if one.what == "system.memory_slope"} == {"encode"}
     assert asked[0] == "encode"
 
@@ -236,7 +236,7 @@ def test_inference_that_grows_slow_is_told_of(tmp_path):
     run, told, total = Run(Board(tmp_path)), [], 0.0
     for minute in range(60):
         total += 30 * (600.0 if minute < 20 else 950.0)
-        told += run.pass_s(60, 60.0, pieces={"describe": 30 * (minute + 1)}, pieces_ms={"describe": total})
+        told += run.pass_s(60, 60.0, each_s=20, pieces={"describe": 30 * (minute + 1)}, pieces_ms={"describe": total})
     assert [one.details["was_ms"] for one in told if one.what == "system.latency_drift"] == [600.0]
 
 

@@ -116,6 +116,14 @@ def test_a_sensor_that_does_not_tell_is_taken_for_hot_down_to_the_floor_and_neve
     assert after[-1].level == 0
 
 
+def test_a_sensor_that_fails_for_a_moment_is_asked_again():
+    state, _ = run(wavering(60, 60))
+    state, steps = run([None, math.nan, 60.0, 60.1, None, 60.0], state=state)
+    assert changes(steps) == []
+    assert [one.blind for one in steps] == [""] * 6
+    assert [round(one.temp_c) for one in steps] == [60] * 6
+
+
 def test_a_sensor_that_stands_still_for_two_minutes_of_work_is_taken_for_stuck():
     _, steps = run([60.0] * 130)
     assert changes(steps)[0][:2] == (120, "blind")

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.core import areas, templates
 from pipeline.core import messages as m
+from pipeline.core.limits import Limits, Rung
 from stages.trigger import Trigger
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, picture, seen
 
@@ -574,3 +575,74 @@ def test_something_else_does_not_go_on_with_a_stay(camera):
     gate.walk(10.25)
     gate.walk(4, start_s=10.25, label="car")
     assert gate.events()[-1].data.continues is msgspec.UNSET
+
+
+def test_without_features_to_be_had_nobody_waits_for_them(new_ring):
+    camera = Camera(new_ring, answers=("reports", "acks"))
+    camera.context.limits.set(Limits(rung=Rung.CLASSES))
+    camera.walk(0.5)
+    assert not [one for one in camera.said if isinstance(one, m.FeaturesWanted)]
+    assert [one for one in camera.said if isinstance(one, m.DescriptionWanted)]
+
+
+def test_every_event_says_how_hot_the_board_is_where_that_is_known(new_ring):
+    camera = Camera(new_ring)
+    camera.context.limits.set(Limits(level=2, temp_c=79.5))
+    camera.walk(0.5)
+    start = camera.events("incident.start")[0]
+    assert (start.data.thermal.level, start.data.thermal.temp_c) == (2, 79.5)
+
+
+def test_what_concerns_the_device_is_told_as_it_comes(new_ring):
+    camera = Camera(new_ring)
+    details = {"level": 1, "was": 0}
+    camera.follow(
+        camera.trigger.handle(m.DeviceReported(what="thermal.level", details=details, pts_ns=1, utc_ns=NOON_NS))
+    )
+    told = [one for one in camera.said if isinstance(one, m.EventRaised)][-1]
+    assert (told.kind, told.data.details) == ("fieldwatch.thermal.level.v1", details)
+
+
+def test_an_incident_says_how_many_joules_the_device_took_for_it(new_ring):
+    camera = Camera(new_ring)
+    tick = lambda at_s, energy_j: m.Ticked(pts_ns=round(at_s * NS), utc_ns=NOON_NS, energy_j=energy_j)  # noqa: E731  # a name for what follows
+    camera.follow(camera.trigger.handle(tick(0, 100.0)))
+    camera.walk(1.0)
+    camera.follow(camera.trigger.handle(tick(1, 107.5)))
+    camera.quiet(1.0)
+    assert camera.events("incident.end")[0].data.energy_j == 7.5
+
+
+def test_where_nothing_measures_it_no_energy_is_told_of(new_ring):
+    camera = Camera(new_ring)
+    camera.walk(1.0)
+    camera.follow(camera.trigger.handle(m.Ticked(pts_ns=NS, utc_ns=NOON_NS)))
+    camera.quiet(1.0)
+    assert isinstance(camera.events("incident.end")[0].data.energy_j, msgspec.UnsetType)
+
+
+def test_many_incidents_at_once_are_summed_up_in_one_event_beside_their_own(new_ring):
+    zones = {
+        f"z{at}": {"polygon": [[at / 10, 0.0], [at / 10 + 0.1, 0.0], [at / 10 + 0.1, 1.0], [at / 10, 1.0]]}
+        for at in range(10)
+    }
+    tables = {"cameras": {"gate": {"source": "synthetic://", "zones": zones}}, "trigger": {"storm_incidents": 5}}
+    camera = Camera(new_ring, **tables)
+    for at in range(10):
+        camera.see(at * 0.2, seen(box=(at / 10 + 0.02, 0.4, at / 10 + 0.08, 0.8)))
+    assert len(camera.events("incident.start")) == 10
+    for at_s in (3, 8, 14, 20):
+        camera.see(at_s, boxes=())
+        camera.follow(camera.trigger.handle(m.Ticked(pts_ns=at_s * NS, utc_ns=NOON_NS)))
+    storms = [one for one in camera.said if isinstance(one, m.EventRaised) and one.kind == "fieldwatch.system.storm.v1"]
+    assert len(storms) == 1
+    details = storms[0].data.details
+    assert (details["incidents"], details["skipped"], details["unanswered"], details["over"]) == (6, 6, 0, True)
+
+
+def test_how_many_incidents_are_open_and_ended_is_known(new_ring):
+    camera = Camera(new_ring)
+    camera.walk(1.0)
+    assert (camera.trigger.open, camera.trigger.ended) == (1, 0)
+    camera.quiet(1.0)
+    assert (camera.trigger.open, camera.trigger.ended) == (0, 1)
