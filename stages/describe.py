@@ -168,28 +168,34 @@ class Describe(Stage):
             self._weigh_ahead()
             return
         self._cool_down(limits.duty)
-        ageing_s = self._settings.ageing_s
-        chosen = min(self._jobs.values(), key=lambda job: job.urgency(now, ageing_s))
+        self._used_ns, self._asleep = now, False
+        chosen = self._most_urgent(now)
+        if chosen.work is None:
+            chosen.work, chosen.began_ns = self._work(chosen), now
+        yield from self._forwarded(chosen, chosen.work)
+
+    def _most_urgent(self, now_ns: int) -> _Job:
+        """Choose whom to write for; the others begin anew one day."""
+        chosen = min(self._jobs.values(), key=lambda job: job.urgency(now_ns, self._settings.ageing_s))
         for job in self._jobs.values():
             if job is not chosen:
                 job.work = None
-        self._used_ns, self._asleep = now, False
+        return chosen
+
+    def _forwarded(self, job: _Job, work: _Work) -> Outputs:
+        """Do one forward of a sentence, and say what comes of it."""
         began = time.perf_counter()
         try:
-            if chosen.work is None:
-                chosen.work, chosen.began_ns = self._work(chosen), now
-            news = next(chosen.work)
+            news = next(work)
         except StopIteration as ended:
             if not isinstance(ended.value, str):
-                self._took(self.context.clock.now()[0] - chosen.began_ns)
-            yield self._finished(chosen, ended.value)
+                self._took(self.context.clock.now()[0] - job.began_ns)
+            news = self._finished(job, ended.value)
         except EngineError as error:
-            yield self._given_up(chosen, "failed", str(error))
-        else:
-            if news is not None:
-                yield news
-        finally:
-            self._worked_s = time.perf_counter() - began
+            news = self._given_up(job, "failed", str(error))
+        self._worked_s = time.perf_counter() - began
+        if news is not None:
+            yield news
 
     def _took(self, took_ns: int) -> None:
         """Learn how long a sentence takes, rests included."""
