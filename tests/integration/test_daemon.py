@@ -11,7 +11,9 @@ import tempfile
 
 import pytest
 
-from pipeline.runtime.board import State, Word
+from pipeline.core import heat, sysfs
+from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.played import PlayedBoard
 from tests.daemons import ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
 
 PATIENCE = (
@@ -167,6 +169,47 @@ def test_tap_shows_what_passes_on_a_link(new_daemon):
     assert [message["type"] for message in messages] == ["FrameCaptured"] * 3
     sequences = [message["frame"][1] for message in messages]
     assert sequences == list(range(sequences[0], sequences[0] + 3))
+
+
+def test_a_process_that_has_gathered_too_much_is_replaced_between_incidents_and_told_of(new_daemon):
+    daemon = new_daemon(source="synthetic://?width=320&height=180&seconds=600&walks=0").start()
+    before = daemon.board("encode", Word.PID)
+    Board.open(daemon.run_dir / "board").limits().recycle("encode")
+    eventually(lambda: daemon.board("encode", Word.RESTARTS), 10, "replaced")
+    eventually(lambda: daemon.board("encode", Word.STATE) == State.RUNNING, 10, "running again")
+    assert daemon.board("encode", Word.PID) != before
+    assert "gathered" in daemon.await_event("system.stage_restarted", 10)["data"]["details"]["reason"]
+    assert daemon.stop()[0] == 0
+
+
+def test_a_hot_board_is_an_event_and_its_frequency_is_given_back_when_the_daemon_ends(new_daemon, tmp_path):
+    board = PlayedBoard(heat.place("rk3588@35"), tmp_path / "sys")
+    knob = sysfs.knobs(tmp_path / "sys")[0].path
+    daemon = new_daemon(more=f'[governor]\nsysfs = "{tmp_path}/sys"\n').start()
+    (tmp_path / "sys/class/thermal/thermal_zone0/temp").write_text("84500\n", encoding="ascii")
+    eventually(lambda: sysfs.number(knob) < 2_400_000, 10, "slower")
+    assert daemon.await_event("thermal.level", 10)["data"]["details"]["rule"] == "critical"
+    status = json.loads(daemon.command("status", "--json", "--run-dir", daemon.run_dir).stdout)["device"]
+    assert status["level"] > 0
+    assert status["temp_c"] > 80
+    assert daemon.stop()[0] == 0
+    assert sysfs.number(knob) == 2_400_000
+    assert board.moment.frequency == 1.0
+
+
+def test_after_kill_9_of_everything_the_next_start_gives_the_frequency_back(new_daemon, tmp_path):
+    PlayedBoard(heat.place("rk3588@35"), tmp_path / "sys")
+    knob = sysfs.knobs(tmp_path / "sys")[0].path
+    daemon = new_daemon(more=f'[governor]\nsysfs = "{tmp_path}/sys"\n').start()
+    temp = tmp_path / "sys/class/thermal/thermal_zone0/temp"
+    temp.write_text("84500\n", encoding="ascii")
+    eventually(lambda: sysfs.number(knob) < 2_400_000, 10, "slower")
+    daemon.process.kill()
+    daemon.process.wait()
+    temp.write_text("50000\n", encoding="ascii")
+    daemon.start()
+    assert sysfs.number(knob) == 2_400_000
+    assert daemon.stop()[0] == 0
 
 
 def test_status_tells_of_every_process_and_of_a_daemon_that_is_not_there(new_daemon):
