@@ -205,7 +205,7 @@ def clocks(knobs: Sequence[Knob]) -> Iterator[Finding]:
 def energy(meters: Sequence[Energy]) -> Iterator[Finding]:
     """What tells of power, by kind."""
     if not meters:
-        yield Finding("note", "energy", "no counter of energy or sensor of power: it can only be estimated")
+        yield Finding("note", "energy", "no counter of energy or sensor of power: no joules are told")
     for (kind, readable), group in groupby(meters, lambda meter: (meter.kind, meter.readable)):
         names = ", ".join(meter.name for meter in group)
         if readable:
