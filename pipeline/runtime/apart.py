@@ -13,9 +13,11 @@ from pipeline.runtime import forking, logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import FileIO
 
 _Result = TypeVar("_Result")
 _REFUSED = b"!"  # no JSON begins so: the text of an error follows
+_REMEDY = "`pipeline models verify` tells whether the model is whole"
 
 
 def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]) -> Iterator[_Result]:
@@ -28,6 +30,28 @@ def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]
 
     Raises:
         ModelError: What `work` could not do, or how its process ended.
+    """
+
+    def tell(told: Callable[[_Result], None]) -> None:
+        for result in work():
+            told(result)
+
+    yield from told_apart(title, tell, kind, _REMEDY)
+
+
+def told_apart(
+    title: str, work: Callable[[Callable[[_Result], None]], None], kind: type[_Result], remedy: str
+) -> Iterator[_Result]:
+    """The same of work that calls back, as it is in the midst of somebody else's code.
+
+    Args:
+        title: See `apart`.
+        work: Called in the child with the function that takes its results.
+        kind: See `apart`.
+        remedy: What to do if its process ends.
+
+    Raises:
+        ModelError: See `apart`.
     """
     out, into = os.pipe()
     pid = forking.fork(title, lambda: _run(work, into))
@@ -43,7 +67,7 @@ def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status:
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        raise ModelError(f"the process of {title} {how}: `pipeline models verify` tells whether the model is whole")
+        raise ModelError(f"the process of {title} {how}: {remedy}")
 
 
 def _result(line: bytes, kind: type[_Result]) -> _Result:
@@ -52,12 +76,15 @@ def _result(line: bytes, kind: type[_Result]) -> _Result:
     return msgspec.json.decode(line, type=kind)
 
 
-def _run(work: Callable[[], Iterator[object]], into: int) -> int:
+def _run(work: Callable[[Callable[[_Result], None]], None], into: int) -> int:
     logs.configure("warning", stage="apart")
     with os.fdopen(into, "wb", buffering=0) as stream:
         try:
-            for result in work():
-                stream.write(msgspec.json.encode(result) + b"\n")
+            work(lambda result: _write(stream, msgspec.json.encode(result)))
         except PipelineError as error:
-            stream.write(_REFUSED + msgspec.json.encode(str(error)) + b"\n")
+            _write(stream, _REFUSED + msgspec.json.encode(str(error)))
     return 0
+
+
+def _write(stream: FileIO, line: bytes) -> None:
+    stream.write(line + b"\n")
