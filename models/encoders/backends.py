@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from models.encoders import OURS, Reading, artefact, onnxfile
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from models.encoders import Encoder
     from models.encoders.onnxfile import Graph
     from pipeline.core.settings import EncodeSettings
@@ -89,18 +91,22 @@ def chosen(settings: EncodeSettings) -> Backend:
     return found._replace(options={**found.options, **settings.options})
 
 
-def file(settings: EncodeSettings, model: Path) -> Path:
-    """What is opened: what was made of the model for this back end; the model itself where nothing was."""
-    return Path(settings.artefact) if settings.artefact else model
+def file(settings: EncodeSettings, model: Path, reading: Reading = OURS) -> Path:
+    """What is opened: what was made of the model for this back end; the model itself where nothing was.
+
+    Raises:
+        ModelError: It is not there, damaged, or made from something else; see `artefact.opened`.
+    """
+    return artefact.opened(settings, model, reading) if settings.artefact else model
 
 
-def open_encoder(found: Backend, model: Path, artefact: Path, graph: Graph) -> Any:
+def open_encoder(found: Backend, model: Path, made: Path, graph: Graph) -> Any:
     """Open an encoder without any proof of where it runs: for the gate and the report alone.
 
     Args:
         found: The back end.
         model: The ONNX file.
-        artefact: What was derived from it for this back end; the model itself where nothing was.
+        made: What was derived from it for this back end; the model itself where nothing was.
         graph: Of the model.
 
     Returns:
@@ -114,15 +120,16 @@ def open_encoder(found: Backend, model: Path, artefact: Path, graph: Graph) -> A
     if found.engine == "plugin_ep":
         from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # native code that only some boards need
 
-        return PluginEncoder(found.module, artefact, found.options, graph.rim)
+        rim = graph.rim if made == model else onnxfile.read(made).rim
+        return PluginEncoder(found.module, made, found.options, rim)
     if found.engine == "mnn":
         from models.encoders.mnn import MnnEncoder  # noqa: PLC0415  # the same
 
-        return MnnEncoder(artefact, found.options)
+        return MnnEncoder(made, found.options)
     from models.encoders.rknn import RknnEncoder  # noqa: PLC0415  # the same
 
     shape = [size for size in graph.inputs[0].shape if isinstance(size, int)]
-    return RknnEncoder(artefact, shape, [value.name for value in graph.outputs])
+    return RknnEncoder(made, shape, [value.name for value in graph.outputs])
 
 
 def baseline(model: Path) -> Encoder:

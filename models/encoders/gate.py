@@ -235,7 +235,7 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Rea
         text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
         return None, Evidence(name, text)
     try:
-        encoder = backends.open_encoder(chosen, model, backends.file(settings, model), graph)
+        encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
         pictures = probes(encoder.input.shape, PROBES, reading)
         given = answers(encoder, pictures)  # the first run warms up
     except ModelError as error:

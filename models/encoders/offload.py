@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from models.encoders import backends, gate
+from models.encoders import Reading, backends, gate
 from models.encoders.remedies import remedy
 
 if TYPE_CHECKING:
@@ -91,10 +91,11 @@ def report(model: Path, name: str, settings: EncodeSettings) -> Report:
     """
     policy = gate.Policy.of(settings)
     chosen = backends.chosen(settings)
-    _, found = gate.examined(model, settings, _TRACE_S)
+    reading = Reading(settings.layout, settings.mean, settings.deviation)
+    _, found = gate.examined(model, settings, _TRACE_S, reading)
     times: dict[str, float] = {}
     if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:
-        times = profiled(chosen, backends.file(settings, model))
+        times = profiled(chosen, backends.file(settings, model, reading))
     reasons = gate.problems(found, policy)
     placement = found.placement
     return Report(
