@@ -47,7 +47,7 @@ unit: .venv/dev .venv/rtsp
 	@touch $@
 
 .venv/dev: .venv/runtime
-	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[test,lint,qnn,openvino]'
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[test,lint,qnn,openvino,convert]'
 	@touch $@
 
 .venv/rtsp: tools/system_packages.sh

@@ -1,0 +1,202 @@
+"""A conversion, pass by pass: each is compared with the source, and one that left undone what it is for ends it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnxruntime as ort
+
+from models.deriving import scan as scanning
+from models.deriving import targets
+from models.deriving.calibration import Pictures
+from models.deriving.passes import PASSES, Means, opened_on_qnn
+from models.deriving.told import Scan, Told
+from models.encoders import artefact, backends, gate, onnxfile
+from models.encoders.artefact import Manifest, Passed
+from models.encoders.bound import FAULTS, BoundEncoder, recorded
+from models.encoders.plugin_ep import provider
+from models.llm.folder import describe
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from models.deriving.job import Job, Ready
+    from models.encoders.placement import Placement
+
+MODEL = "model.onnx"
+_QUANTISING = frozenset({"quantise", "quantise_qnn"})
+_COMPILED = "compile_qnn"
+_WORK = ".work"
+_WARNINGS, _ERRORS = 2, 3  # of onnxruntime's log
+_FAULTS = (
+    onnx.checker.ValidationError,
+    onnx.shape_inference.InferenceError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What tools raise where a graph is not as they think; they have no errors of their own."""
+
+
+def run(ready: Ready, folder: Path, told: Callable[[Told], None]) -> None:
+    """Make an artefact in an empty folder. In a process of its own: native code may end it.
+
+    Args:
+        ready: What was planned.
+        folder: Where; what is written meanwhile lies in it, too, and is removed.
+        told: Called with how far it is, and at the end with what came of it.
+
+    Raises:
+        ModelError: A pass left undone what it is for, the answers are no longer the source's, or a runtime refused.
+    """
+    with _undisturbed(folder / _WORK):
+        try:
+            _Conversion(ready, folder, told).run()
+        except (*FAULTS, *_FAULTS) as error:
+            raise ModelError(f"{ready.job.model} cannot be converted: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _undisturbed(work: Path) -> Iterator[None]:
+    """Let tools write into a folder that vanishes, and keep to themselves what is in order."""
+    before, level = tempfile.tempdir, logging.getLogger().level
+    work.mkdir()
+    tempfile.tempdir = str(work)
+    logging.getLogger().setLevel(logging.ERROR)  # the quantiser warns of what was done before it was called
+    ort.set_default_logger_severity(_ERRORS)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        logging.getLogger().setLevel(level)
+        ort.set_default_logger_severity(_WARNINGS)
+        shutil.rmtree(work, ignore_errors=True)
+
+
+class _Conversion:
+    """One conversion under way."""
+
+    def __init__(self, ready: Ready, folder: Path, told: Callable[[Told], None]) -> None:
+        self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, told
+        self._job: Job = ready.job
+        baseline = backends.baseline(ready.job.model)
+        self._probes = gate.probes(baseline.input.shape, gate.PROBES, ready.job.reading)
+        self._truth = gate.answers(baseline, self._probes)
+        self._keep = () if ready.job.worst else ready.job.keep
+        self._passed: list[Passed] = []
+        self._placement: Placement | None = None  # where it was compiled
+
+    def run(self) -> None:
+        at = self._job.model
+        for number, name in enumerate(self._ready.steps):
+            self._told(Told(name))
+            if name in _QUANTISING and (self._job.scan or self._job.worst):
+                found = self._scanned(name, at)
+                self._told(Told(scan=found))
+                if not self._job.keep:
+                    return
+                if self._job.worst:
+                    self._keep = found.chosen(self._job.worst)
+            into = self._work / f"{number}-{name}.onnx"
+            change = PASSES[name](at, into, self._means(name))
+            self._treated(name, into)
+            self._compared(name, into, change.matched, change.note)
+            at = into
+        self._finished(at)
+
+    def _means(self, name: str) -> Means:
+        ready, shape = self._ready, [size for size in self._ready.graph.inputs[0].shape if isinstance(size, int)]
+
+        def pictures() -> Pictures:
+            calibration = ready.facts.calibration
+            return Pictures(
+                ready.graph.inputs[0].name,
+                shape,
+                self._job.reading,
+                ready.pictures,
+                lambda given, most: self._told(Told(name, given, most)),
+                drawn=calibration.count if calibration else 0,
+            )
+
+        return Means(pictures, self._keep, self._job.soc)
+
+    def _treated(self, name: str, made: Path) -> None:
+        """Raise ModelError, which names them, if operations are left that the pass is there to replace."""
+        treats = targets.PASSES[name].treats
+        left = [one for one in onnxfile.read(made).operations if one.op in treats]
+        if not left:
+            return
+        names = ", ".join(f"{one.name or one.outputs[0]} ({one.op})" for one in left)
+        why = (
+            "it is quantised already: give the model in float32"
+            if self._ready.quantised
+            else ("they stand in an expression that is not known: export the model with GELU as torch writes it")
+        )
+        raise ModelError(
+            f"{self._job.model}: pass {name} left {len(left)} operations that it is there to replace: {names}; {why}"
+        )
+
+    def _compared(self, name: str, made: Path, matched: int, note: str) -> None:
+        similar = gate.least_cosine(gate.answers(self._encoder(name, made), self._probes), self._truth)
+        if similar < self._job.least:
+            raise ModelError(
+                f"{self._job.model}: behind pass {name} the answers are no longer the source's: cosine {similar:.4f}, "
+                f"at least {self._job.least:g} is asked (--min-cosine): `--scan` names the layers that cost most, "
+                "--keep leaves them in higher precision"
+            )
+        self._passed.append(Passed(name, matched, round(similar, 6), note))
+
+    def _encoder(self, name: str, made: Path) -> Any:
+        """What was made, opened where it runs."""
+        if name != _COMPILED:
+            return backends.baseline(made)
+        session = opened_on_qnn(made, self._job.soc)
+        chosen = provider(backends.BACKENDS["qnn"].module).name
+        encoder = BoundEncoder(session, chosen, onnxfile.read(made).rim)
+        self._placement = recorded(session, chosen, onnxfile.read(made).rim)
+        if self._placement.verdict == "none":
+            raise ModelError(f"{self._job.model}: {chosen} took no node of it for soc_model {self._job.soc}")
+        return encoder
+
+    def _scanned(self, name: str, at: Path) -> Scan:
+        trial = self._work / "trial.onnx"
+        PASSES[name](at, trial, self._means(name)._replace(keep=()))
+
+        def told(done: int, most: int) -> None:
+            self._told(Told("scan", done, most))
+
+        return scanning.scan(trial, at, self._probes, told)
+
+    def _finished(self, made: Path) -> None:
+        made.rename(self._folder / MODEL)
+        found, ready = describe(self._folder / MODEL), self._ready
+        placement = self._placement
+        manifest = Manifest(
+            format=artefact.FORMAT,
+            source=self._job.model.name,
+            facts=ready.facts,
+            digest=ready.facts.digest,
+            command=ready.command,
+            passes=tuple(self._passed),
+            kept=self._keep,
+            verdict=placement.verdict if placement else "",
+            left=tuple(f"{node.name} ({node.op})" for node in placement.left) if placement else (),
+            cosine=self._passed[-1].cosine,
+            file=MODEL,
+            sha256=found.sha256,
+            bytes=found.bytes,
+        )
+        shutil.rmtree(self._work)
+        artefact.written(self._folder, manifest)
+        self._told(Told(manifest=manifest))

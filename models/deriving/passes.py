@@ -1,0 +1,263 @@
+"""The passes themselves: each reads one ONNX file, writes another, and says how many places it changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import helper, numpy_helper
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QuantFormat,
+    QuantType,
+    quantize,
+    quantize_static,
+    shape_inference,
+)
+from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config, qnn_preprocess_model
+from onnxscript import ir
+
+from models.deriving import gelu
+from models.deriving.qdq import Quantised, is_quantised
+from models.encoders import backends, onnxfile
+from models.encoders.bound import FAULTS, options
+from models.encoders.plugin_ep import plugin_session, provider
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_ERRORS = 3
+_LEAST_FUSED, _MOST_RKNN = 17, 19  # versions of ONNX's operators
+_RKNN_IR = 9  # of the file format, that goes with them
+_LOWEST = float(np.finfo(np.float32).min)
+_BOTH = 2  # inputs of a Min
+
+
+class Means(NamedTuple):
+    """What passes need besides the model.
+
+    Attributes:
+        pictures: Makes a reader of pictures that ranges are measured on.
+        keep: Layers that are not quantised.
+        soc: The chip.
+    """
+
+    pictures: Callable[[], CalibrationDataReader]
+    keep: tuple[str, ...]
+    soc: str
+
+
+class Change(NamedTuple):
+    """What a pass did: how many places of the graph it changed, and what else is to be known."""
+
+    matched: int
+    note: str = ""
+
+
+def prepare(source: Path, into: Path, _: Means) -> Change:
+    """What is constant is computed, batch normalisation goes into convolutions, every tensor's shape is told."""
+    model = onnx.load(source)
+    if is_quantised(model):
+        onnx.save(model, into)
+        return Change(0, "quantised before: nothing is changed")
+    shape_inference.quant_pre_process(str(source), str(into), skip_symbolic_shape=True)
+    return Change(max(0, len(model.graph.node) - len(onnx.load(into).graph.node)))
+
+
+def fuse(source: Path, into: Path, _: Means) -> Change:
+    """GELU and layer normalisation, spelt out, become one operation each."""
+    model = onnx.load(source)
+    if is_quantised(model):
+        onnx.save(model, into)
+        return Change(0, "quantised before: nothing can be fused in it")
+    before, note = _counts(model), ""
+    if _version(model) < _LEAST_FUSED:
+        model, note = (
+            onnx.version_converter.convert_version(model, _LEAST_FUSED),
+            f"operators of version {_LEAST_FUSED}",
+        )
+    del model.metadata_props[:]  # on which the next one falls over
+    onnx.save(model, into)
+    qnn_preprocess_model(str(into), str(into), fuse_layernorm=True)  # writes what it changed
+    left = ir.load(into)
+    if gelu.to_operation(left):  # spellings that it does not know
+        _saved(left, into)
+    after = _counts(onnx.load(into))
+    fused = before["Erf"] - after["Erf"]
+    fused += max(0, after["LayerNormalization"] - before["LayerNormalization"])
+    return Change(fused, note)
+
+
+def gelu_sigmoid(source: Path, into: Path, _: Means) -> Change:
+    """GELU in a form that every accelerator runs."""
+    return _rewritten(source, into, gelu.to_sigmoid)
+
+
+def gelu_erf(source: Path, into: Path, _: Means) -> Change:
+    """The operation Gelu spelt out, as RKNN fuses it."""
+    return _rewritten(source, into, gelu.to_erf)
+
+
+def min_clip(source: Path, into: Path, _: Means) -> Change:
+    """Min of a number becomes Clip; of two tensors a - Relu(a - b)."""
+    model = onnx.load(source)
+    numbers = {tensor.name: tensor for tensor in model.graph.initializer if _one(tensor)}
+    nodes: list[onnx.NodeProto] = []
+    matched = 0
+    for node in model.graph.node:
+        if node.op_type != "Min" or len(node.input) != _BOTH:
+            nodes.append(node)
+            continue
+        matched += 1
+        name, out = f"{node.name or node.output[0]}_clip", node.output[0]
+        limit = next((one for one in node.input if one in numbers), None)
+        if limit is None:
+            first, second = node.input
+            nodes += [
+                helper.make_node("Sub", [first, second], [f"{name}_d"], f"{name}_d"),
+                helper.make_node("Relu", [f"{name}_d"], [f"{name}_r"], f"{name}_r"),
+                helper.make_node("Sub", [first, f"{name}_r"], [out], name),
+            ]
+            continue
+        value = numpy_helper.to_array(numbers[limit]).reshape(())
+        model.graph.initializer.extend(
+            [
+                numpy_helper.from_array(value, f"{name}_most"),
+                numpy_helper.from_array(np.array(np.finfo(value.dtype).min, value.dtype), f"{name}_least"),
+            ]
+        )
+        other = next(one for one in node.input if one != limit)
+        nodes.append(helper.make_node("Clip", [other, f"{name}_least", f"{name}_most"], [out], name))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, into)
+    return Change(matched)
+
+
+def opset_19(source: Path, into: Path, _: Means) -> Change:
+    """Operators of version 19 at most. Raises ModelError: one has no older form."""
+    model = onnx.load(source)
+    was = _version(model)
+    if was > _MOST_RKNN:
+        try:
+            model = onnx.version_converter.convert_version(model, _MOST_RKNN)
+        except (RuntimeError, onnx.version_converter.ConvertError) as error:
+            raise ModelError(f"{source.name}: cannot be written with operators of version 19: {error}") from error
+    model.ir_version = min(model.ir_version, _RKNN_IR)
+    onnx.save(model, into)
+    return Change(int(was > _MOST_RKNN), f"operators of version {_version(model)}, were {was}")
+
+
+def lift(source: Path, into: Path, _: Means) -> Change:
+    """Constants become initializers."""
+    model = ir.load(source)
+    before = sum(node.op_type == "Constant" for node in model.graph)
+    ir.passes.common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    ir.passes.common.RemoveUnusedNodesPass()(model)
+    _saved(model, into)
+    return Change(before - sum(node.op_type == "Constant" for node in model.graph))
+
+
+def quantise_qnn(source: Path, into: Path, means: Means) -> Change:
+    """8 bit as QNN wants it."""
+
+    def done() -> None:
+        kinds = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QUInt8}
+        made = get_qnn_qdq_config(str(source), means.pictures(), nodes_to_exclude=list(means.keep) or None, **kinds)
+        quantize(str(source), str(into), made)
+
+    return _quantised(source, into, means, done)
+
+
+def quantise(source: Path, into: Path, means: Means) -> Change:
+    """8 bit, weights by channel."""
+
+    def done() -> None:
+        kinds = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8, "per_channel": True}
+        how = {"quant_format": QuantFormat.QDQ, "nodes_to_exclude": list(means.keep)}
+        quantize_static(str(source), str(into), means.pictures(), **how, **kinds)
+
+    return _quantised(source, into, means, done)
+
+
+def compile_qnn(source: Path, into: Path, means: Means) -> Change:
+    """A context binary for one chip, within an ONNX file. Raises ModelError: the provider does not take the model."""
+    row = backends.BACKENDS["qnn"]
+    chosen = provider(row.module)
+    if chosen.best is None:
+        raise ModelError(f"{chosen.name} offers no device on this machine, so nothing can be compiled for it here")
+    made = options()
+    made.log_severity_level = _ERRORS
+    made.add_provider_for_devices([chosen.best.handle], {**row.options, "soc_model": means.soc})
+    try:
+        ort.ModelCompiler(made, str(source), embed_compiled_data_into_model=True).compile_to_file(str(into))
+    except FAULTS as error:
+        raise ModelError(f"{chosen.name} cannot compile the model for soc_model {means.soc}: {error}") from error
+    if not into.exists():
+        raise ModelError(f"{chosen.name} compiled nothing of the model for soc_model {means.soc}")
+    return Change(sum(node.op == "EPContext" for node in onnxfile.read(into).operations), f"for soc_model {means.soc}")
+
+
+PASSES: dict[str, Callable[[Path, Path, Means], Change]] = {
+    made.__name__: made
+    for made in (prepare, fuse, gelu_sigmoid, gelu_erf, min_clip, opset_19, lift, quantise_qnn, quantise, compile_qnn)
+}
+"""By the names of the table."""
+
+
+def _quantised(source: Path, into: Path, means: Means, done: Callable[[], None]) -> Change:
+    """Quantise, or open up what was quantised before where layers are kept."""
+    model = onnx.load(source)
+    _check_names(model, means.keep)
+    if is_quantised(model):
+        opened = Quantised(model, {})
+        onnx.save(opened.without(means.keep) if means.keep else model, into)
+        return Change(len(means.keep), f"quantised before, {len(opened.layers) - len(means.keep)} layers as they were")
+    done()
+    return Change(len(Quantised(onnx.load(into), {}).layers))
+
+
+def _check_names(model: onnx.ModelProto, names: tuple[str, ...]) -> None:
+    known = {node.name for node in model.graph.node}
+    if missing := [name for name in names if name not in known]:
+        raise ModelError(f"no layer {', '.join(missing)}: `--scan` lists the layers as they are called then")
+
+
+def _rewritten(source: Path, into: Path, how: Callable[[ir.Model], int]) -> Change:
+    model = onnx.load(source)
+    inferred = ir.from_proto(onnx.shape_inference.infer_shapes(model))  # constants take the type of what they meet
+    matched = how(inferred)
+    ir.passes.common.RemoveUnusedNodesPass()(inferred)
+    _saved(inferred, into)
+    return Change(matched)
+
+
+def _saved(model: ir.Model, into: Path) -> None:
+    proto = ir.to_proto(model)
+    known = {one.domain for one in proto.opset_import}
+    if gelu.MICROSOFT not in known:
+        proto.opset_import.append(helper.make_opsetid(gelu.MICROSOFT, 1))
+    onnx.save(proto, into)
+
+
+def _counts(model: onnx.ModelProto) -> Counter[str]:
+    return Counter(node.op_type for node in model.graph.node)
+
+
+def _version(model: onnx.ModelProto) -> int:
+    return next((int(one.version) for one in model.opset_import if one.domain in {"", "ai.onnx"}), 1)
+
+
+def _one(tensor: onnx.TensorProto) -> bool:
+    return int(np.prod(tensor.dims)) == 1 and tensor.data_type in {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16}
+
+
+def opened_on_qnn(model: Path, soc: str) -> Any:
+    """A session of a compiled model, on the device or its emulator. Raises ModelError: it does not take it."""
+    row = backends.BACKENDS["qnn"]
+    return plugin_session(provider(row.module), model, {**row.options, "soc_model": soc})

@@ -1,0 +1,34 @@
+"""The operator's folder of pictures that ranges are measured on: what is in it, and whether it is still the same."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def files(folder: Path) -> tuple[Path, ...]:
+    """The pictures of a folder and of the folders in it, sorted. Raises ModelError: there are none."""
+    kinds = {".jpg", ".jpeg", ".png"}
+    found = tuple(sorted(file for file in folder.rglob("*") if file.suffix.casefold() in kinds and file.is_file()))
+    if not found:
+        raise ModelError(f"{folder} holds no pictures (.jpg, .jpeg, .png): give a folder of what the camera sees")
+    return found
+
+
+def digest(pictures: Sequence[Path], folder: Path) -> str:
+    """sha256 of the names and contents of pictures. Raises ModelError: one cannot be read."""
+    found = hashlib.sha256()
+    for file in pictures:
+        found.update(f"{file.relative_to(folder)}\0".encode())
+        try:
+            with file.open("rb") as stream:
+                found.update(hashlib.file_digest(stream, "sha256").digest())
+        except OSError as error:
+            raise ModelError(f"{file}: {error.strerror}") from error
+    return found.hexdigest()

@@ -1,0 +1,206 @@
+"""Quantised graphs, opened up again: the same model with only some of its layers quantised.
+
+A layer that is quantised reads what was rounded to 8 bit, and what it makes is rounded. Where no layer at either end of
+a tensor asks for it, the pair of QuantizeLinear and DequantizeLinear becomes a Clip to the range it had, since that
+range may stand for a ReLU that the quantiser left out. Weights become what they were before, where that is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+_QUANTISE, _DEQUANTISE = "QuantizeLinear", "DequantizeLinear"
+_MOVES = frozenset(
+    {"Concat", "Expand", "Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"}
+    | {"Unsqueeze", "Constant", _QUANTISE, _DEQUANTISE}
+)
+"""Operations that compute nothing: what they cost is what their neighbours cost."""
+
+
+class Layer(NamedTuple):
+    """An operation that reads what was quantised: its node's name, and its kind."""
+
+    name: str
+    op: str
+
+
+def is_quantised(model: onnx.ModelProto) -> bool:
+    """Whether there is any quantisation in a graph."""
+    return any(node.op_type in {_QUANTISE, _DEQUANTISE} for node in model.graph.node)
+
+
+class Quantised:
+    """A quantised graph with what is needed to open it up.
+
+    Args:
+        model: With QuantizeLinear and DequantizeLinear in pairs.
+        weights: What weights were before they were quantised, by their names; empty: that is not known.
+    """
+
+    def __init__(self, model: onnx.ModelProto, weights: Mapping[str, onnx.TensorProto]) -> None:
+        self._model = model
+        self._before = weights
+        self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
+        self._makers = {name: node for node in model.graph.node for name in node.output}
+        self.layers = tuple(
+            Layer(node.name, node.op_type)
+            for node in model.graph.node
+            if node.op_type not in _MOVES and any(self._is(name, _DEQUANTISE) for name in node.input)
+        )
+        """In the graph's order."""
+
+    def only(self, names: Collection[str]) -> onnx.ModelProto:
+        """The same model with these layers quantised, and no others."""
+        return _Opening(self._model, self._before, self._constants, self._makers, frozenset(names)).made()
+
+    def without(self, names: Collection[str]) -> onnx.ModelProto:
+        """The same model with these layers not quantised, and all others."""
+        return self.only({layer.name for layer in self.layers}.difference(names))
+
+    def _is(self, tensor: str, op: str) -> bool:
+        return tensor in self._makers and self._makers[tensor].op_type == op
+
+
+class _Opening:
+    """One copy of a graph in the making."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        before: Mapping[str, onnx.TensorProto],
+        constants: Mapping[str, onnx.TensorProto],
+        makers: Mapping[str, onnx.NodeProto],
+        chosen: frozenset[str],
+    ) -> None:
+        self._model, self._before, self._constants, self._makers = model, before, constants, makers
+        self._chosen = chosen
+        self._tensors: dict[str, onnx.TensorProto] = {}
+        self._clips: dict[str, list[onnx.NodeProto]] = {}  # by the QuantizeLinear that they stand for
+
+    def made(self) -> onnx.ModelProto:
+        results = {value.name for value in self._model.graph.output}
+        nodes: list[onnx.NodeProto] = []
+        for node in self._model.graph.node:
+            if node.op_type == _QUANTISE and node.input[0] not in self._constants:
+                nodes += [node, *self._clip(node)]
+            elif node.op_type == _DEQUANTISE and node.output[0] in results and not self._kept(node.output[0], node):
+                nodes.append(helper.make_node("Identity", [self._float(node.output[0])], list(node.output), node.name))
+            elif node.op_type in {_QUANTISE, _DEQUANTISE}:
+                nodes.append(node)
+            else:
+                nodes.append(self._reading(node))
+        return self._assembled(_needed(nodes, results))
+
+    def _reading(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """A node that reads what it shall: rounded where it or the maker is chosen, else as it was before."""
+        inputs = [name if self._kept(name, node) else self._float(name) for name in node.input]
+        if inputs == list(node.input):
+            return node
+        made = onnx.NodeProto()
+        made.CopyFrom(node)
+        made.ClearField("input")
+        made.input.extend(inputs)
+        return made
+
+    def _kept(self, tensor: str, reader: onnx.NodeProto) -> bool:
+        """Whether a reader gets a tensor as it is: it was never quantised, or one of its two ends is chosen."""
+        maker = self._makers.get(tensor)
+        if maker is None or maker.op_type != _DEQUANTISE:
+            return True
+        source = self._makers.get(maker.input[0])
+        made_by = self._makers.get(source.input[0]) if source is not None else None
+        return reader.name in self._chosen or (made_by is not None and made_by.name in self._chosen)
+
+    def _float(self, tensor: str) -> str:
+        """The name of what stands for a dequantised tensor where it is not quantised; of others, their own."""
+        maker = self._makers.get(tensor)
+        if maker is None or maker.op_type != _DEQUANTISE:
+            return tensor
+        source = self._makers.get(maker.input[0])
+        if source is not None and source.op_type == _QUANTISE and source.input[0] not in self._constants:
+            return str(self._clip(source)[-1].output[0])
+        return self._weight(tensor, maker, source)
+
+    def _clip(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """What stands for a pair: a Clip to the range that its 8 bit can hold, made once."""
+        if node.output[0] not in self._clips:
+            name, source = f"{node.name or node.output[0]}_open", self._float(node.input[0])
+            scale, zero = self._numbers(node)
+            if scale.size != 1:
+                made = helper.make_node("Identity", [source], [name], name)
+            else:
+                kind = np.iinfo(zero.dtype)
+                least, most = ((limit - int(zero.item())) * scale.item() for limit in (kind.min, kind.max))
+                bounds = [
+                    self._kept_tensor(f"{name}_{end}", np.float32(value))
+                    for end, value in (("least", least), ("most", most))
+                ]
+                made = helper.make_node("Clip", [source, *bounds], [name], name)
+            self._clips[node.output[0]] = [made]
+        return self._clips[node.output[0]]
+
+    def _weight(self, tensor: str, maker: onnx.NodeProto, source: onnx.NodeProto | None) -> str:
+        """A weight in float32: as it was, or as 8 bit tell it."""
+        if source is not None:  # a pair around a constant
+            return str(source.input[0])
+        name = f"{tensor}_open"
+        known = self._before.get(maker.input[0].removesuffix("_quantized"))
+        if known is not None:
+            self._tensors[name] = numpy_helper.from_array(numpy_helper.to_array(known), name)
+            return name
+        codes = numpy_helper.to_array(self._constants[maker.input[0]])
+        scale, zero = self._numbers(maker)
+        if scale.size > 1:
+            axis = next((one.i for one in maker.attribute if one.name == "axis"), 1)
+            shape = [-1 if at == axis % codes.ndim else 1 for at in range(codes.ndim)]
+            scale, zero = scale.reshape(shape), zero.reshape(shape)
+        return self._kept_tensor(name, (codes.astype(np.float32) - zero.astype(np.float32)) * scale)
+
+    def _numbers(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], NDArray[np.integer[Any]]]:
+        """Scale and zero point of a node."""
+        scale = numpy_helper.to_array(self._constants[node.input[1]])
+        named = node.input[2] if len(node.input) > 2 else ""  # noqa: PLR2004  # the third input may be left out
+        zero = numpy_helper.to_array(self._constants[named]) if named else np.zeros_like(scale, np.uint8)
+        return scale, zero
+
+    def _kept_tensor(self, name: str, value: NDArray[np.float32] | np.float32) -> str:
+        self._tensors[name] = numpy_helper.from_array(np.asarray(value, np.float32), name)
+        return name
+
+    def _assembled(self, nodes: list[onnx.NodeProto]) -> onnx.ModelProto:
+        read = {name for node in nodes for name in node.input}
+        made = onnx.ModelProto()
+        made.CopyFrom(_hull(self._model))
+        made.graph.node.extend(nodes)
+        made.graph.initializer.extend(
+            tensor for tensor in (*self._constants.values(), *self._tensors.values()) if tensor.name in read
+        )
+        return made
+
+
+def _hull(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model without its nodes and weights."""
+    made = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    made.graph.name = model.graph.name
+    made.graph.input.extend(model.graph.input)
+    made.graph.output.extend(model.graph.output)
+    return made
+
+
+def _needed(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
+    """Nodes without those whose results nobody reads."""
+    wanted, kept = set(results), []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            kept.append(node)
+            wanted.update(node.input)
+    return kept[::-1]

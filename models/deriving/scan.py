@@ -1,0 +1,67 @@
+"""What quantising each layer of a model costs: every layer alone, and the worst of them left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import onnx
+
+from models.deriving.qdq import Quantised, is_quantised
+from models.deriving.told import Row, Scan
+from models.encoders import gate
+from models.encoders.bound import BoundEncoder
+from models.encoders.cpu import cpu_session
+from models.encoders.placement import CPU
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+FREED = 12
+"""So many of the worst are also left out of an otherwise quantised model; each takes as long as one alone."""
+
+
+def scan(
+    quantised: Path,
+    source: Path,
+    pictures: Sequence[NDArray],  # type: ignore[type-arg]  # float32, as the model reads them
+    told: Callable[[int, int], None],
+) -> Scan:
+    """Measure every layer.
+
+    Every node is computed as the graph says: optimisers fuse around a quantised layer otherwise than around others.
+
+    Args:
+        quantised: The model with pairs of QuantizeLinear and DequantizeLinear.
+        source: What it was made from; if that was quantised too, what its weights were is not known.
+        pictures: Inputs.
+        told: Called with how many trials were made, and how many there are.
+    """
+    before = onnx.load(source)
+    known = not is_quantised(before)
+    weights = {tensor.name: tensor for tensor in before.graph.initializer} if known else {}
+    opened = Quantised(onnx.load(quantised), weights)
+    trials = len(opened.layers) + min(FREED, len(opened.layers))
+    truth = _answers(opened.only(()), pictures)
+
+    def cost(model: onnx.ModelProto) -> float:
+        return 1 - gate.least_cosine(_answers(model, pictures), truth)
+
+    whole = cost(opened.without(()))
+    rows = []
+    for done, layer in enumerate(opened.layers):
+        told(done, trials)
+        rows.append(Row(layer.name, layer.op, cost(opened.only({layer.name}))))
+    rows.sort(key=lambda row: -row.alone)
+    for at, row in enumerate(rows[:FREED]):
+        told(len(rows) + at, trials)
+        rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.without({row.name})))
+    told(trials, trials)
+    return Scan(tuple(rows), whole, known, len(pictures))
+
+
+def _answers(model: onnx.ModelProto, pictures: Sequence[NDArray]) -> list[NDArray]:  # type: ignore[type-arg]  # as above
+    return gate.answers(BoundEncoder(cpu_session(model.SerializeToString(), optimised=False), CPU), pictures)
