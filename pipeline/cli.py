@@ -7,9 +7,10 @@ import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from pipeline.core.errors import ModelError, PipelineError
 from pipeline.resources import config_file, own_or_ours
@@ -18,6 +19,7 @@ from pipeline.view import completing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from models.deriving.job import Job
     from models.store import Installed, Store, Wish
     from pipeline.core.baseline import Subject
     from pipeline.core.filters import Filters
@@ -422,17 +424,62 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     view.made(found, as_json=as_json)
 
 
-@models.command("convert")
-@click.argument("file", type=_existing)
-@click.option("--name", default="", help="What to call it. Default: the file's name.")
+def _keep(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
+    """One number, or names between commas."""
+    return tuple(dict.fromkeys(word for word in (part.strip() for part in text.split(",")) if word))
+
+
+def _of_encoders(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of `models convert` that are for encoders; they come to it as one dictionary."""
+    options = (
+        click.option("--soc", default="", help="Of qnn: the chip, as `soc_model` has it, e.g. 43 for SM8550."),
+        click.option(
+            "--calibration",
+            default="",
+            metavar="FOLDER",
+            help="Pictures of what the cameras see (.jpg, .png), for 8 bit; or `probes`: drawn ones, for trying out.",
+        ),
+        click.option("--int8", "eight_bit", is_flag=True, help="Of openvino and generic: quantise. qnn always is."),
+        click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of its input. Default: as configured."),
+        click.option("--mean", type=float, nargs=3, help="Of R, G and B, 0..255: taken away. Default: as configured."),
+        click.option("--deviation", type=float, nargs=3, help="Then divided by. Default: as configured."),
+        click.option("--scan", is_flag=True, help="Show what quantising each layer costs; without --keep, that alone."),
+        click.option(
+            "--keep",
+            default="",
+            callback=_keep,
+            help="Layers to leave in higher precision: names between commas, or how many a scan may choose.",
+        ),
+        click.option(
+            "--min-cosine",
+            "least",
+            type=click.FloatRange(0, 1),
+            default=0.98,
+            show_default=True,
+            help="Of answers behind each pass with the model's own; below, it is refused.",
+        ),
+        click.option("--out", type=_path, help="Folder for the new folder. Default: encoders, below the state folder."),
+        click.option("--config", type=_existing, help="A configuration file: its [encode] says how pictures are read."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@models.command("convert", epilog=_EXITS)
+@click.argument("file", metavar="MODEL", shell_complete=completing.files_or_encoders)
+@click.option("--target", default="", shell_complete=completing.targets, help="qnn, openvino, rknn or generic.")
+@click.option("--name", default="", help="Of a GGUF file: what to call it. Default: the file's name.")
 @_recipe
 @_lora
 @_again
+@_of_encoders
 @_state_dir
 @_as_json
 @_quiet
 def models_convert(  # noqa: PLR0917  # click calls it by keyword
-    file: Path,
+    file: str,
+    target: str,
     name: str,
     recipe: str,
     lora: Path | None,
@@ -440,14 +487,53 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     state_dir: Path | None,
     as_json: bool,
     quiet: bool,
+    **encoder: Any,
 ) -> None:
-    """Convert a GGUF FILE of your own; its size must be one of those that there are graphs for."""
+    """Convert a GGUF file of your own, or with --target an encoder for an accelerator.
+
+    A GGUF file becomes a language model; its size must be one of those that there are graphs for.
+
+    An encoder, an ONNX file or one that comes with the package, becomes a folder with a manifest, for encode.artefact:
+    operations that the accelerator lacks are replaced (GELU), it is quantised with ranges from pictures, and compiled
+    where there is a compiler. Behind every pass its answers are compared with the model's own. For rknn this writes the
+    ONNX file that rknn-toolkit2 takes; the toolkit itself, which makes the .rknn of it, is not part of this.
+    """
+    if target:
+        if name or recipe or lora:
+            _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
+        out = encoder.pop("out") or _store(state_dir).root.parent / "encoders"
+        job = _encoder_job(file, target, encoder)
+        from pipeline.view import converting
+
+        with _cleared_up():
+            converting.convert(job, out, again=force, as_json=as_json, quiet=quiet)
+        return
+    context = click.get_current_context()
+    given = [key for key in encoder if context.get_parameter_source(key) is not ParameterSource.DEFAULT]
+    if given or file.endswith(".onnx"):
+        _fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
+    if not Path(file).exists():
+        _fail(f"{file}: no such file", USAGE)
     from models.store import name_of
     from pipeline.view import models as view
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
-        found = _store(state_dir).convert(file, name or name_of(file), _wish(recipe, lora, force), told)
+        wish = _wish(recipe, lora, force)
+        found = _store(state_dir).convert(Path(file), name or name_of(Path(file)), wish, told)
     view.made(found, as_json=as_json)
+
+
+def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
+    """What is asked for; how pictures are read is the configuration's, where the command line does not say it."""
+    from models import catalog
+    from models.deriving.job import Job
+    from models.encoders import Reading
+
+    settings = _settings(given.pop("config")).encode
+    reading = Reading(*(given.pop(key) or getattr(settings, key) for key in ("layout", "mean", "deviation")))
+    soc = given.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
+    model = Path(file) if Path(file).exists() else catalog.verified(file)
+    return Job(model, target, file, soc=soc, reading=reading, **given)
 
 
 @models.command("verify")
@@ -802,17 +888,22 @@ def _rulebook(config: Path | None) -> Rulebook:
 
 
 def _encoder(config: Path) -> None:
-    """Refuse an encoder that is not there, or is another file than is meant."""
+    """Refuse an encoder that is not there or is another file than is meant, and what was not made of it."""
     from models import catalog
+    from models.encoders import Reading, artefact
 
     settings = _settings(config).encode
     try:
         if settings.own:
             catalog.own(Path(settings.model), settings.sha256)
-        else:
-            catalog.path(settings.model)
+        model = Path(settings.model) if settings.own else catalog.path(settings.model)
     except ModelError as error:
         _fail(f"{config}: encode.model: {error}", USAGE)
+    try:
+        if settings.artefact and settings.backend != "cpu":
+            artefact.opened(settings, model, Reading(settings.layout, settings.mean, settings.deviation))
+    except ModelError as error:
+        _fail(f"{config}: {error}", USAGE)
 
 
 def _filters(config: Path | None) -> Filters:

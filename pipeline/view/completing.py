@@ -59,6 +59,23 @@ def boards(_: Context, __: Parameter, begun: str) -> list[str]:
     return _fitting(BODIES, begun)
 
 
+def targets(_: Context, __: Parameter, begun: str) -> list[str]:
+    """Offer the accelerators that an encoder can be converted for."""
+    from models.deriving.targets import TARGETS  # noqa: PLC0415  # the same
+
+    return _fitting(TARGETS, begun)
+
+
+def files_or_encoders(_: Context, __: Parameter, begun: str) -> list[CompletionItem]:
+    """Offer files, and the encoder that comes with the package."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415  # the same
+
+    from pipeline.core.settings import EncodeSettings  # noqa: PLC0415  # the same
+
+    ours = _fitting([EncodeSettings().model], begun) if begun else []
+    return [*(CompletionItem(name) for name in ours), CompletionItem(begun, type="file")]
+
+
 def _state(context: Context) -> Path:
     from pipeline.runtime import folders  # noqa: PLC0415  # the same
 

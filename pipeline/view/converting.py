@@ -1,0 +1,196 @@
+"""An encoder's conversion for an accelerator: done in a process of its own, one at a time, and shown."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from models.deriving import job as planning
+from models.deriving.targets import PASSES, TARGETS
+from models.deriving.told import Told
+from models.encoders import artefact
+from models.llm import folder as folders
+from pipeline.core.errors import ModelError
+from pipeline.runtime.apart import told_apart
+from pipeline.runtime.folders import one_at_a_time
+from pipeline.view.timeline import console, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from models.deriving.job import Job, Ready
+    from models.deriving.told import Scan
+    from models.encoders.artefact import Manifest
+
+_WORST = 20  # rows of a scan that people are shown
+_ROOM = 12  # times the model's bytes: a file for every pass, float32 beside 8 bit
+_REMEDY = "nothing was left behind; the lines above may say why"
+
+
+def convert(job: Job, out: Path, *, again: bool, as_json: bool, quiet: bool) -> None:
+    """Convert an encoder unless that was done before, and print what came of it.
+
+    Two at once wait for one another; the second finds what the first made.
+
+    Args:
+        job: What is asked for.
+        out: Where the artefact's folder comes to be.
+        again: Do it even if it was done before.
+        as_json: As one JSON object.
+        quiet: No progress.
+
+    Raises:
+        ConfigError: Options that do not go together.
+        ModelError: It cannot be converted; nothing is left behind.
+    """
+    ready = planning.plan(job)
+    if job.scan and not job.keep:
+        with tempfile.TemporaryDirectory(prefix="fieldwatch-") as work, _progress(ready, quiet=quiet) as draw:
+            found, _ = _made(ready, Path(work), draw)
+        _show(ready, None, None, found, as_json=as_json, made=False)
+        return
+    target = out / ready.name
+    out.mkdir(parents=True, exist_ok=True)
+    with _progress(ready, quiet=quiet) as draw:
+        draw("waiting for another conversion", 0, 0)
+        with one_at_a_time(out / ".lock"):
+            there = None if again or job.scan else _there(target, job.least)
+            found = None
+            if there is None:
+                with folders.building(target, _ROOM * job.model.stat().st_size) as part:
+                    found, manifest = _made(ready, part, draw)
+                assert manifest is not None
+            else:
+                manifest = there
+    _show(ready, target, manifest, found, as_json=as_json, made=there is None)
+
+
+def _there(target: Path, least: float) -> Manifest | None:
+    """The manifest of what was made before, if it is whole. Raises ModelError: it is, and not good enough."""
+    try:
+        manifest = artefact.read(target)
+        artefact.whole(target, manifest)
+    except ModelError:
+        return None
+    if manifest.cosine < least:
+        raise ModelError(f"{target} was made before, with a cosine of {manifest.cosine:.4f}; {least:g} is asked")
+    return manifest
+
+
+def _made(ready: Ready, folder: Path, draw: Callable[[str, int, int], None]) -> tuple[Scan | None, Manifest | None]:
+    """Do it in a child process, as native code may die or print."""
+
+    def work(told: Callable[[Told], None]) -> None:
+        from models.deriving.derive import run  # noqa: PLC0415  # native code, and packages of an extra
+
+        run(ready, folder, told)
+
+    scan, manifest = None, None
+    for told in told_apart(f"the conversion of {ready.job.model}", work, Told, _REMEDY):
+        draw(told.what, told.done, told.all)
+        scan, manifest = told.scan or scan, told.manifest or manifest
+    return scan, manifest
+
+
+@contextmanager
+def _progress(ready: Ready, *, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws how far it is; on a terminal only."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bars:
+        task = bars.add_task("")
+
+        def draw(what: str, done: int, most: int) -> None:
+            at = f"{ready.steps.index(what) + 1}/{len(ready.steps)} " if what in ready.steps else ""
+            bars.update(task, description=at + what, completed=done, total=most or None)
+
+        yield draw
+
+
+def _show(
+    ready: Ready, target: Path | None, manifest: Manifest | None, scan: Scan | None, *, as_json: bool, made: bool
+) -> None:
+    older = _older(target, ready) if target is not None else {}
+    if as_json:
+        content = {"path": str(target or ""), "made": made, "manifest": manifest, "scan": scan, "stale": older}
+        sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+        return
+    if scan is not None:
+        _show_scan(scan)
+    if manifest is None or target is None:
+        return
+    _show_passes(manifest)
+    how = "made" if made else "already made"
+    sys.stdout.write(f"{printable(str(target))}: {how}, {manifest.bytes / 1e6:.1f} MB, cosine {manifest.cosine:.4f}\n")
+    for line in _advice(ready, target, manifest):
+        sys.stdout.write(f"{line}\n")
+    for name, reasons in older.items():
+        sys.stdout.write(f"stale: {printable(name)}: {printable('; '.join(reasons))}\n")
+
+
+def _show_passes(manifest: Manifest) -> None:
+    table = Table("pass", "what it does", "places", "cosine", "")
+    for one in manifest.passes:
+        what = PASSES[one.name].what if one.name in PASSES else ""
+        table.add_row(one.name, what, str(one.matched), f"{one.cosine:.5f}", printable(one.note))
+    console().print(table)
+
+
+def _advice(ready: Ready, target: Path, manifest: Manifest) -> Iterator[str]:
+    """What is to be known, and done, next."""
+    calibration = manifest.facts.calibration
+    if calibration is not None and not calibration.sha256:
+        yield "Ranges were measured on drawn pictures: give --calibration a folder of what the cameras see before use."
+    if manifest.kept:
+        yield f"In higher precision: {printable(', '.join(manifest.kept))}"
+    if manifest.left:
+        yield f"Stays on the CPU: {printable(', '.join(manifest.left))}; the gate lets it pass only if that is allowed."
+    if ready.job.target == "rknn":
+        yield (
+            f"Give {printable(str(target / manifest.file))} to rknn-toolkit2 (load_onnx, build, export_rknn) on a "
+            "machine that has it, and name the .rknn file in encode.artefact."
+        )
+    else:
+        names = [name for name in TARGETS if name == ready.job.target and name != "generic"] or ["BACKEND"]
+        yield f'[encode] backend = "{names[0]}", artefact = "{printable(str(target.resolve()))}"'
+
+
+def _show_scan(scan: Scan) -> None:
+    sys.stdout.write(
+        f"All {len(scan.rows)} layers quantised cost {scan.whole:.6f} of cosine, on {scan.pictures} pictures"
+        + ("" if scan.weights else "; the model came quantised, so rounding of its weights is not known")
+        + "\n"
+    )
+    table = Table("layer", "kind", "quantised alone costs", "left out brings back")
+    for row in scan.rows[:_WORST]:
+        back = "not tried" if row.regained is None else f"{row.regained:+.6f}"
+        table.add_row(printable(row.name), row.op, f"{row.alone:.6f}", back)
+    console().print(table)
+    if all(not row.regained or row.regained < 0 for row in scan.rows):
+        sys.stdout.write("Leaving single layers out brings nothing back: their neighbours round what lies between\n")
+    if len(scan.rows) > _WORST:
+        sys.stdout.write(f"{len(scan.rows) - _WORST} layers cost less; --json names them all\n")
+
+
+def _older(target: Path, ready: Ready) -> dict[str, list[str]]:
+    """What was made of the same model for the same target from other facts, and what of them is other."""
+    found = {}
+    stem = target.name.rpartition("-")[0]
+    for folder in sorted(target.parent.glob(f"{stem}-????????")):
+        if folder == target:
+            continue
+        try:
+            found[folder.name] = artefact.differences(artefact.read(folder).facts, ready.facts)
+        except ModelError as error:
+            found[folder.name] = [str(error)]
+    return found
