@@ -90,6 +90,7 @@ class _Conversion:
     def __init__(self, ready: Ready, folder: Path, told: Callable[[Told], None]) -> None:
         self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, told
         self._job: Job = ready.job
+        _check_whole(ready.job.model)
         baseline = backends.baseline(ready.job.model)
         self._probes = gate.probes(baseline.input.shape, gate.PROBES, ready.job.reading)
         self._truth = gate.answers(baseline, self._probes)
@@ -150,10 +151,10 @@ class _Conversion:
     def _compared(self, name: str, made: Path, matched: int, note: str) -> None:
         similar = gate.least_cosine(gate.answers(self._encoder(name, made), self._probes), self._truth)
         if similar < self._job.least:
+            why = ": `--scan` names the layers that cost most, --keep leaves them in higher precision"
             raise ModelError(
-                f"{self._job.model}: behind pass {name} the answers are no longer the source's: cosine {similar:.4f}, "
-                f"at least {self._job.least:g} is asked (--min-cosine): `--scan` names the layers that cost most, "
-                "--keep leaves them in higher precision"
+                f"{self._job.model}: behind pass {name} the answers are no longer the source's: cosine {similar:.6f}, "
+                f"at least {self._job.least:g} is asked (--min-cosine){why if name in _QUANTISING else ''}"
             )
         self._passed.append(Passed(name, matched, round(similar, 6), note))
 
@@ -200,3 +201,10 @@ class _Conversion:
         shutil.rmtree(self._work)
         artefact.written(self._folder, manifest)
         self._told(Told(manifest=manifest))
+
+
+def _check_whole(model: Path) -> None:
+    """Raise ModelError where weights lie beside the file: its hash would not be theirs."""
+    tensors = onnx.load(model, load_external_data=False).graph.initializer
+    if any(onnx.external_data_helper.uses_external_data(tensor) for tensor in tensors):
+        raise ModelError(f"{model} keeps its weights in another file: save it as one, by onnx.load and onnx.save")

@@ -60,13 +60,25 @@ class Change(NamedTuple):
 
 
 def prepare(source: Path, into: Path, _: Means) -> Change:
-    """What is constant is computed, batch normalisation goes into convolutions, every tensor's shape is told."""
+    """What is constant is computed, batch normalisation goes into convolutions, every tensor's shape is told.
+
+    Layer normalisation that is spelt out becomes one operation here, if there is one in the version of operators; so
+    that version is raised first.
+    """
     model = onnx.load(source)
     if is_quantised(model):
         onnx.save(model, into)
         return Change(0, "quantised before: nothing is changed")
+    if _version(model) < _LEAST_FUSED:
+        newer = into.with_suffix(".newer.onnx")
+        onnx.save(onnx.version_converter.convert_version(model, _LEAST_FUSED), newer)
+        source = newer
     shape_inference.quant_pre_process(str(source), str(into), skip_symbolic_shape=True)
-    return Change(max(0, len(model.graph.node) - len(onnx.load(into).graph.node)))
+    made = onnx.load(into)
+    fused = _counts(made) - _counts(model)
+    return Change(
+        max(0, len(model.graph.node) - len(made.graph.node)), ", ".join(f"{op} x{n}" for op, n in sorted(fused.items()))
+    )
 
 
 def fuse(source: Path, into: Path, _: Means) -> Change:
@@ -75,12 +87,7 @@ def fuse(source: Path, into: Path, _: Means) -> Change:
     if is_quantised(model):
         onnx.save(model, into)
         return Change(0, "quantised before: nothing can be fused in it")
-    before, note = _counts(model), ""
-    if _version(model) < _LEAST_FUSED:
-        model, note = (
-            onnx.version_converter.convert_version(model, _LEAST_FUSED),
-            f"operators of version {_LEAST_FUSED}",
-        )
+    before = _counts(model)
     del model.metadata_props[:]  # on which the next one falls over
     onnx.save(model, into)
     qnn_preprocess_model(str(into), str(into), fuse_layernorm=True)  # writes what it changed
@@ -90,7 +97,7 @@ def fuse(source: Path, into: Path, _: Means) -> Change:
     after = _counts(onnx.load(into))
     fused = before["Erf"] - after["Erf"]
     fused += max(0, after["LayerNormalization"] - before["LayerNormalization"])
-    return Change(fused, note)
+    return Change(fused)
 
 
 def gelu_sigmoid(source: Path, into: Path, _: Means) -> Change:

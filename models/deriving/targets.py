@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConfigError
 
 
 class Pass(NamedTuple):
@@ -68,7 +68,7 @@ TARGETS: dict[str, Target] = {
 
 
 def steps(target: str, *, eight_bit: bool) -> tuple[str, ...]:
-    """The passes of a conversion, by name. Raises ModelError: there is no such target."""
+    """The passes of a conversion, by name. Raises ConfigError: there is no such target."""
     if target not in TARGETS:
-        raise ModelError(f"no target {target!r}; there are {', '.join(TARGETS)}")
+        raise ConfigError(f"no target {target!r}; there are {', '.join(TARGETS)}")
     return tuple(name for name in TARGETS[target].passes if eight_bit or not PASSES[name].eight_bit)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-_FUSE = (
-    "qnn_preprocess_model(fuse_layernorm=True) and get_qnn_qdq_config "
-    "of onnxruntime.quantization.execution_providers.qnn"
-)
+_CONVERT = "`pipeline models convert MODEL --target qnn`"
 
 # fmt: off
 _REMEDIES: dict[tuple[str, str], str] = {  # back end, or any; kind of operation, or of trouble
@@ -13,12 +10,15 @@ _REMEDIES: dict[tuple[str, str], str] = {  # back end, or any; kind of operation
     ("",     "nothing"):            "its runtime's library or the model's types do not fit; try `pipeline models backends`, then the options",
     ("qnn",  "nothing"):            "backend_type must be one whose library is installed (htp)",
     ("mnn",  "nothing"):            "this build of MNN has not the back end: use one built with it",
-    ("",     "wrong"):              "`pipeline models offload-report` names the first wrong node; quantise the model for this device",
-    ("qnn",  "wrong"):              f"look at encode.options (backend_type = htp), or quantise the model anew by {_FUSE}",
+    ("",     "wrong"):              "`pipeline models offload-report` names the first wrong node; quantise the model for this device by `pipeline models convert`",
+    ("qnn",  "wrong"):              f"look at encode.options (backend_type = htp), or quantise the float32 model anew by {_CONVERT}; `--scan` names its costly layers",
     ("qnn",  "memory"):             'name the chip in encode.options, e.g. soc_model = "43" for SM8550; without it compiling fails so',
-    ("qnn",  "Erf"):                f"QNN has no Erf; fuse it into Gelu by {_FUSE}",
-    ("qnn",  "LayerNormalization"): f"QNN's 8 bit LayerNormalization wants its weights as its own quantiser writes them: {_FUSE}",
-    ("rknn", "Min"):                "RKNN runs Min on the CPU: use Clip",
+    ("qnn",  "Erf"):                f"QNN has no Erf; fuse it into Gelu by {_CONVERT}",
+    ("qnn",  "LayerNormalization"): f"QNN's 8 bit LayerNormalization wants its weights as its own quantiser writes them: {_CONVERT}",
+    ("rknn", "Min"):                "RKNN runs Min on the CPU: `pipeline models convert MODEL --target rknn` makes it Clip",
+    ("rknn", "Gelu"):               "RKNN takes operators of version 19 at most: `pipeline models convert MODEL --target rknn` spells it out",
+    ("",     "Erf"):                "`pipeline models convert MODEL --target generic` writes GELU without it",
+    ("",     "Gelu"):               "`pipeline models convert MODEL --target generic` writes it without that operation",
     ("",     "QuantizeLinear"):     "it stands where the graph is cut: what cuts it is to be changed",
     ("",     "DequantizeLinear"):   "it stands where the graph is cut: what cuts it is to be changed",
     ("",     ""):                   "replace it by operations that the accelerator has, or name it in encode.allow_cpu_ops",

@@ -34,7 +34,10 @@ class RknnEncoder(Answers):
 
     def __init__(self, path: Path, shape: Sequence[int], names: Sequence[str]) -> None:
         if path.suffix != ".rknn":
-            raise ModelError(f"{path} is no file of RKNN's: convert it with rknn-toolkit2, name it in encode.artefact")
+            raise ModelError(
+                f"{path} is no file of RKNN's: `pipeline models convert MODEL --target rknn` writes what rknn-toolkit2 "
+                "takes; name what that makes in encode.artefact"
+            )
         try:
             runtime = importlib.import_module(MODULE)
         except ImportError as error:

@@ -1,0 +1,202 @@
+"""What an artefact's manifest says, and when it is no longer true; nothing here runs a model."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from models import catalog
+from models.deriving import job as planning
+from models.deriving import targets
+from models.deriving.job import Job
+from models.encoders import OURS, Reading, artefact, backends, gate
+from models.encoders.artefact import Calibration, Facts, Manifest
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.settings import EncodeSettings
+
+MODEL = catalog.path("efficientnet-lite0-224-int8")
+SHA256 = catalog.row("efficientnet-lite0-224-int8").sha256
+FACTS = Facts(
+    source=SHA256,
+    target="qnn",
+    soc="43",
+    passes=("fuse/1",),
+    layout=OURS.layout,
+    mean=OURS.mean,
+    deviation=OURS.deviation,
+    calibration=Calibration("pictures", "ab" * 32, 100),
+    keep=(),
+    tools={"onnx": "1.18", "onnxruntime-qnn": "2.7.0"},
+)
+
+CHANGES = [  # of the facts, a part of what is said of it
+    ({"source": "0" * 64}, "source was 309773c0513f..., is 000000000000..."),
+    ({"target": "rknn"}, "target was qnn, is rknn"),
+    ({"soc": "60"}, "soc was 43, is 60"),
+    ({"passes": ("fuse/2",)}, "passes was fuse/1, is fuse/2"),
+    ({"mean": (0.0, 0.0, 0.0)}, "mean was 127.0, 127.0, 127.0"),
+    ({"keep": ("fc",)}, "keep was none, is fc"),
+    ({"calibration": Calibration("pictures", "cd" * 32, 100)}, "other calibration pictures"),
+    ({"calibration": None}, "other calibration pictures"),
+    ({"tools": {"onnx": "1.19", "onnxruntime-qnn": "2.7.0"}}, "onnx 1.18 made it, 1.19 is here"),
+    ({"tools": {"onnx": "1.18"}}, "onnxruntime-qnn 2.7.0 made it, none is here"),
+]
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """An artefact as a conversion leaves it; versions that are installed are as the facts say."""
+    monkeypatch.setattr(artefact, "version", lambda name: FACTS.tools.get(name, ""))
+
+    def write(content=b"compiled", **changes):
+        facts = msgspec.structs.replace(FACTS, **changes)
+        folder = tmp_path / artefact.folder_name("lite0", facts)
+        folder.mkdir()
+        file = folder / "model.onnx"
+        file.write_bytes(content)
+        command = "pipeline models convert mine.onnx --target qnn --soc 43 --calibration pictures"
+        hashed = catalog.own(file, "")
+        manifest = Manifest(1, "mine.onnx", facts, facts.digest, command, (), (), "full", (), 1.0, file.name, hashed, 8)
+        artefact.written(folder, manifest)
+        return folder
+
+    return write
+
+
+def opened(path, reading=OURS, **settings):
+    asked = {"backend": "qnn", "options": {"soc_model": "43"}, **settings}
+    return artefact.opened(EncodeSettings(artefact=str(path), **asked), MODEL, reading)
+
+
+@pytest.mark.parametrize(("change", "said"), CHANGES)
+def test_whatever_changes_the_bytes_changes_the_folders_name_and_is_told(change, said):
+    other = msgspec.structs.replace(FACTS, **change)
+    assert artefact.folder_name("m", other) != artefact.folder_name("m", FACTS)
+    assert any(said in line for line in artefact.differences(FACTS, other))
+
+
+def test_the_same_facts_are_no_difference_whatever_the_folder_of_pictures_is_called():
+    other = msgspec.structs.replace(FACTS, calibration=Calibration("elsewhere", "ab" * 32, 100))
+    assert artefact.differences(FACTS, other) == []
+    assert other.digest == FACTS.digest
+    assert artefact.folder_name("m", FACTS) == f"m-qnn-{FACTS.digest[:8]}"
+
+
+def test_a_manifest_is_read_as_it_was_written(made):
+    folder = made()
+    assert artefact.read(folder).facts == FACTS
+    assert artefact.whole(folder, artefact.read(folder)) == folder / "model.onnx"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 1}'])
+def test_a_damaged_manifest_is_named_with_what_to_do(made, content):
+    folder = made()
+    (folder / "manifest.json").write_bytes(content)
+    with pytest.raises(ModelError, match=r"manifest\.json cannot be read .* run `pipeline models convert` again"):
+        opened(folder)
+
+
+def test_the_folder_or_its_file_may_be_named(made):
+    folder = made()
+    assert opened(folder) == opened(folder / "model.onnx") == folder / "model.onnx"
+
+
+STALE = [  # how it was made, how it is configured, what is said
+    ({"source": "0" * 64}, {}, r"it was made of another file \(0{12}\.\.\.\), the model's sha256 is 309773c0"),
+    ({"target": "rknn"}, {}, "it was made for rknn, encode.backend is qnn"),
+    ({}, {"backend": "openvino"}, "it was made for qnn, encode.backend is openvino"),
+    ({}, {"options": {"soc_model": "60"}}, "it was compiled for soc_model 43, encode.options says 60"),
+    ({"tools": {"onnxruntime-qnn": "2.6.0"}}, {}, r"onnxruntime-qnn 2\.6\.0 compiled it, 2\.7\.0 is installed"),
+    ({}, {"reading": Reading("nchw", (0.0, 0.0, 0.0))}, "ranges were measured with another encode.layout, mean"),
+]
+
+
+@pytest.mark.parametrize(("facts", "settings", "said"), STALE)
+def test_what_is_stale_is_refused_with_what_differs_and_the_command(made, facts, settings, said):
+    with pytest.raises(ModelError, match=said) as refused:
+        opened(made(**facts), **settings)
+    assert "run `pipeline models convert mine.onnx --target qnn --soc 43" in str(refused.value)
+
+
+def test_a_chip_that_the_configuration_does_not_name_is_no_difference(made):
+    assert opened(made(), options={})
+
+
+def test_an_artefact_that_was_changed_is_refused(made):
+    folder = made()
+    (folder / "model.onnx").write_bytes(b"compiled?")
+    with pytest.raises(ModelError, match=r"is damaged or was changed.* run `pipeline models convert mine"):
+        opened(folder)
+
+
+def test_an_artefact_whose_file_is_gone_is_refused(made):
+    folder = made()
+    (folder / "model.onnx").unlink()
+    with pytest.raises(ModelError, match=r"cannot read model file .*model\.onnx.* run `pipeline"):
+        opened(folder)
+
+
+def test_a_file_that_another_tool_made_is_taken_as_it_is(tmp_path):
+    path = tmp_path / "model.mnn"
+    path.touch()
+    assert opened(path, backend="mnn") == path
+    with pytest.raises(ModelError, match=r"gone\.mnn is not there"):
+        opened(tmp_path / "gone.mnn", backend="mnn")
+
+
+def test_without_an_artefact_the_model_itself_is_opened():
+    assert backends.file(EncodeSettings(backend="qnn"), MODEL) == MODEL
+
+
+@pytest.mark.parametrize(("policy", "state"), [("refuse", "rejected"), ("degrade", "fallback"), ("warn", "fallback")])
+def test_a_stale_artefact_is_never_used_and_its_reason_is_told(made, policy, state):
+    settings = EncodeSettings(backend="qnn", artefact=str(made(source="0" * 64)), on_fallback=policy)
+    admission = gate.admit(MODEL, "lite0", settings)
+    assert admission.state == state
+    assert admission.details["runs_on"] == ("nothing" if policy == "refuse" else "cpu")
+    assert "is stale: it was made of another file" in admission.details["reason"]
+
+
+def test_every_pass_of_a_target_is_a_row_and_every_row_is_of_a_target():
+    used = {name for target in targets.TARGETS.values() for name in target.passes}
+    assert used == set(targets.PASSES)
+    assert set(targets.TARGETS) == set(artefact.SERVES)
+
+
+@pytest.mark.parametrize("target", targets.TARGETS)
+def test_what_quantises_is_left_out_where_nothing_is_quantised(target):
+    plain, eight = (targets.steps(target, eight_bit=asked) for asked in (False, True))
+    assert not any(name.startswith("quantise") for name in plain)
+    assert set(plain) <= set(eight)
+
+
+REFUSED = [
+    ({"target": "tpu"}, "no target 'tpu'; there are qnn, openvino"),
+    ({"target": "qnn"}, "name it, e.g. --soc 43"),
+    ({"target": "rknn", "eight_bit": True}, "quantised by its own toolkit"),
+    ({"target": "generic", "keep": ("a",)}, "nothing is quantised: add --int8"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), REFUSED)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_done(asked, said):
+    with pytest.raises(ConfigError, match=said):
+        planning.plan(Job(MODEL, **asked))
+
+
+def test_packages_that_are_missing_are_named_with_the_extra_that_brings_them():
+    with pytest.raises(ModelError, match=r"needs no-such-a, no-such-b: pip install 'fieldwatch\[convert,qnn\]'"):
+        planning.check_packages({"no_such_a": "convert", "no_such_b": "qnn", "json": "convert"})
+
+
+def test_the_command_that_does_it_again_is_what_was_asked_for():
+    job = Job(MODEL, "qnn", "my model.onnx", soc="43", calibration="p", keep=("a", "b"), reading=Reading("nhwc"))
+    assert planning.command(job) == (
+        "pipeline models convert 'my model.onnx' --target qnn --soc 43 --calibration p --keep a,b --layout nhwc "
+        "--mean 127 127 127 --deviation 128 128 128"
+    )
+
+
+@pytest.mark.parametrize(("keep", "worst"), [((), 0), (("3",), 3), (("a",), 0), (("3", "4"), 0)])
+def test_one_number_is_how_many_layers_are_kept(keep, worst):
+    assert Job(MODEL, "qnn", keep=keep).worst == worst
