@@ -207,6 +207,8 @@ def test_completion_offers_what_is_there(run, tmp_path):
     assert offered(["tap"], "mot") == ["motion"]
     assert offered(["notes", "remove", *state], "") == ["n1"]
     assert offered(["models", "use", *state], "") == []
+    assert offered(["models", "convert", "my.onnx", "--target"], "r") == ["rknn"]
+    assert "efficientnet-lite0-224-int8" in offered(["models", "convert"], "eff")
 
 
 def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):

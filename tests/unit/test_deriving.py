@@ -180,9 +180,9 @@ def test_drawn_pictures_are_said_to_be_drawn(vit, tmp_path):
     assert [(one.done, one.all) for one in told if one.what == "quantise"][-1] == (16, 16)
 
 
-def test_weights_beside_the_file_are_refused(vit, tmp_path):
+def test_weights_beside_the_file_are_refused(tmp_path):
     source = tmp_path / "apart.onnx"
-    onnx.save(vit, source, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    onnx.save(npus.cnn(), source, save_as_external_data=True, location="weights.bin", size_threshold=0)
     (tmp_path / "out").mkdir()
     with pytest.raises(ModelError, match="keeps its weights in another file"):
         derive.run(planning.plan(Job(source, "generic")), tmp_path / "out", lambda _: None)
