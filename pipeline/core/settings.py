@@ -121,7 +121,7 @@ class EncodeSettings(_Section, frozen=True):
     table: str = ""  # .npz of tags and their vectors in the same space (CLIP); default: no tags
     backend: Literal["cpu", "qnn", "openvino", "plugin_ep", "mnn", "rknn"] = "cpu"
     plugin: str = ""  # of back end plugin_ep: what the provider's wheel is imported as
-    artefact: str = ""  # what was made of the model for this back end (.mnn, .rknn), a file; default: the model
+    artefact: str = ""  # made of the model for this back end, by `models convert` or another tool; default: the model
     options: dict[str, str] = field(default_factory=dict)  # the back end's own, e.g. soc_model
     on_fallback: Literal["refuse", "degrade", "warn"] = "degrade"  # no features; the CPU; go on: told in every case
     allow_cpu_ops: tuple[str, ...] = ()  # kinds of operations that may stay on the CPU
