@@ -142,10 +142,10 @@ def _only_scanned(job: Job) -> bool:
 
 def check_packages(packages: dict[str, str]) -> None:
     """Raise ModelError unless packages are there, given as import name to the extra of ours that brings it."""
-    missing = {extra: name for name, extra in packages.items() if importlib.util.find_spec(name) is None}
+    missing = {name: extra for name, extra in packages.items() if importlib.util.find_spec(name) is None}
     if missing:
-        names = ", ".join(name.replace("_", "-") for name in missing.values())
-        raise ModelError(f"converting needs {names}: pip install 'fieldwatch[{','.join(sorted(missing))}]'")
+        names, extras = ", ".join(missing).replace("_", "-"), ",".join(sorted(set(missing.values())))
+        raise ModelError(f"converting needs {names}: pip install 'fieldwatch[{extras}]'")
 
 
 def _calibration(job: Job, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:

@@ -49,7 +49,7 @@ class Quantised:
     def __init__(self, model: onnx.ModelProto, weights: Mapping[str, onnx.TensorProto]) -> None:
         self._model = model
         self._before = weights
-        self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
+        self._constants = {tensor.name: tensor for tensor in model.graph.initializer} | _inside(model)
         self._makers = {name: node for node in model.graph.node for name in node.output}
         self.layers = tuple(
             Layer(node.name, node.op_type)
@@ -90,6 +90,8 @@ class _Opening:
         results = {value.name for value in self._model.graph.output}
         nodes: list[onnx.NodeProto] = []
         for node in self._model.graph.node:
+            if node.output[0] in self._constants:
+                continue
             if node.op_type == _QUANTISE and node.input[0] not in self._constants:
                 nodes += [node, *self._clip(node)]
             elif node.op_type == _DEQUANTISE and node.output[0] in results and not self._kept(node.output[0], node):
@@ -185,6 +187,17 @@ class _Opening:
             tensor for tensor in (*self._constants.values(), *self._tensors.values()) if tensor.name in read
         )
         return made
+
+
+def _inside(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
+    """Constants that are nodes, by what they make."""
+    found = {}
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            found[node.output[0]] = onnx.TensorProto()
+            found[node.output[0]].CopyFrom(node.attribute[0].t)
+            found[node.output[0]].name = node.output[0]
+    return found
 
 
 def _hull(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -29,7 +29,7 @@ SERVES: dict[str, frozenset[str]] = {
     "qnn": frozenset({"qnn", "plugin_ep"}),
     "openvino": frozenset({"openvino", "plugin_ep"}),
     "rknn": frozenset({"rknn"}),
-    "generic": frozenset({"qnn", "openvino", "plugin_ep", "mnn"}),
+    "generic": frozenset({"qnn", "openvino", "plugin_ep"}),
 }
 """Which back ends open what was made for a target."""
 

@@ -185,8 +185,10 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_done(ask
 
 
 def test_packages_that_are_missing_are_named_with_the_extra_that_brings_them():
-    with pytest.raises(ModelError, match=r"needs no-such-a, no-such-b: pip install 'fieldwatch\[convert,qnn\]'"):
-        planning.check_packages({"no_such_a": "convert", "no_such_b": "qnn", "json": "convert"})
+    with pytest.raises(
+        ModelError, match=r"needs no-such-a, no-such-b, no-such-c: pip install 'fieldwatch\[convert,qnn\]'"
+    ):
+        planning.check_packages({"no_such_a": "convert", "no_such_b": "qnn", "json": "convert", "no_such_c": "qnn"})
 
 
 def test_the_command_that_does_it_again_is_what_was_asked_for():
