@@ -426,7 +426,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 
 def _keep(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     """One number, or names between commas."""
-    return tuple(dict.fromkeys(word for word in (part.strip() for part in text.split(",")) if word))
+    return tuple(sorted({word for word in (part.strip() for part in text.split(",")) if word}))
 
 
 def _of_encoders(command: Callable[..., None]) -> Callable[..., None]:
@@ -513,7 +513,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     if given or file.endswith(".onnx"):
         _fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
     if not Path(file).exists():
-        _fail(f"{file}: no such file", USAGE)
+        _fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
     from models.store import name_of
     from pipeline.view import models as view
 
@@ -527,12 +527,13 @@ def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
     """What is asked for; how pictures are read is the configuration's, where the command line does not say it."""
     from models import catalog
     from models.deriving.job import Job
-    from models.encoders import Reading
+    from models.encoders import OURS, Reading
 
     settings = _settings(given.pop("config")).encode
-    reading = Reading(*(given.pop(key) or getattr(settings, key) for key in ("layout", "mean", "deviation")))
+    own = Path(file).exists()
+    model, base = (Path(file), Reading.of(settings)) if own else (catalog.verified(file), OURS)
+    reading = Reading(*(given.pop(key) or getattr(base, key) for key in Reading._fields))
     soc = given.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
-    model = Path(file) if Path(file).exists() else catalog.verified(file)
     return Job(model, target, file, soc=soc, reading=reading, **given)
 
 
@@ -890,7 +891,7 @@ def _rulebook(config: Path | None) -> Rulebook:
 def _encoder(config: Path) -> None:
     """Refuse an encoder that is not there or is another file than is meant, and what was not made of it."""
     from models import catalog
-    from models.encoders import Reading, artefact
+    from models.encoders import OURS, Reading, artefact
 
     settings = _settings(config).encode
     try:
@@ -901,7 +902,7 @@ def _encoder(config: Path) -> None:
         _fail(f"{config}: encode.model: {error}", USAGE)
     try:
         if settings.artefact and settings.backend != "cpu":
-            artefact.opened(settings, model, Reading(settings.layout, settings.mean, settings.deviation))
+            artefact.opened(settings, model, Reading.of(settings) if settings.own else OURS)
     except ModelError as error:
         _fail(f"{config}: {error}", USAGE)
 

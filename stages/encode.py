@@ -68,7 +68,7 @@ class Encode(Stage):
             return catalog.verified(settings.model)
         file = Path(settings.model)
         self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
-        self._reading = Reading(settings.layout, settings.mean, settings.deviation)
+        self._reading = Reading.of(settings)
         return file
 
     def _table(self, encoder: Encoder) -> Features:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models.encoders.placement import Placement
+    from pipeline.core.settings import EncodeSettings
 
 
 class Encoder(Protocol):
@@ -63,6 +64,11 @@ class Reading(NamedTuple):
     layout: Literal["nchw", "nhwc"] = "nchw"
     mean: tuple[float, float, float] = (127.0, 127.0, 127.0)
     deviation: tuple[float, float, float] = (128.0, 128.0, 128.0)
+
+    @classmethod
+    def of(cls, settings: EncodeSettings) -> Reading:
+        """That of a configuration, which is of a model of one's own."""
+        return cls(settings.layout, settings.mean, settings.deviation)
 
     def side(self, shape: Sequence[int]) -> int:
         """The side of its picture in pixels. Raises ModelError: the input is no square picture of three colours."""

@@ -91,7 +91,7 @@ def report(model: Path, name: str, settings: EncodeSettings) -> Report:
     """
     policy = gate.Policy.of(settings)
     chosen = backends.chosen(settings)
-    reading = Reading(settings.layout, settings.mean, settings.deviation)
+    reading = Reading.of(settings)
     _, found = gate.examined(model, settings, _TRACE_S, reading)
     times: dict[str, float] = {}
     if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:

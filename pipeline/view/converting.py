@@ -79,8 +79,8 @@ def _there(target: Path, least: float) -> Manifest | None:
         artefact.whole(target, manifest)
     except ModelError:
         return None
-    if manifest.cosine < least:
-        raise ModelError(f"{target} was made before, with a cosine of {manifest.cosine:.4f}; {least:g} is asked")
+    if (worst := min(one.cosine for one in manifest.passes)) < least:
+        raise ModelError(f"{target} was made before, with a cosine of {worst:.6f}; at least {least:g} is asked")
     return manifest
 
 
@@ -108,11 +108,14 @@ def _progress(ready: Ready, *, quiet: bool) -> Iterator[Callable[[str, int, int]
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as bars:
-        task = bars.add_task("")
 
         def draw(what: str, done: int, most: int) -> None:
             at = f"{ready.steps.index(what) + 1}/{len(ready.steps)} " if what in ready.steps else ""
-            bars.update(task, description=at + what, completed=done, total=most or None)
+            for task in bars.task_ids:
+                if bars.tasks[0].description != at + what:
+                    bars.remove_task(task)  # a task cannot forget how much there was to do
+            task = bars.task_ids[0] if bars.task_ids else bars.add_task(at + what, total=None)
+            bars.update(task, completed=done, total=most or None)
 
         yield draw
 
