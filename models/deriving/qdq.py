@@ -57,6 +57,9 @@ class Quantised:
             if node.op_type not in _MOVES and any(self._is(name, _DEQUANTISE) for name in node.input)
         )
         """In the graph's order."""
+        names = {layer.name for layer in self.layers}
+        self._ends = {name: node.name for node in model.graph.node if node.name in names for name in node.output}
+        self._reads = [(name, node.name) for node in model.graph.node if node.name in names for name in node.input]
 
     def only(self, names: Collection[str]) -> onnx.ModelProto:
         """The same model with these layers quantised, and no others."""
@@ -65,6 +68,30 @@ class Quantised:
     def without(self, names: Collection[str]) -> onnx.ModelProto:
         """The same model with these layers not quantised, and all others."""
         return self.only({layer.name for layer in self.layers}.difference(names))
+
+    def spared(self, name: str) -> tuple[str, ...]:
+        """The layers to leave out for one of them to be spared.
+
+        That is the layer alone where its own weights are then what they were. Of any other, all that is rounded lies
+        between it and its neighbours, which round it as long as they are quantised: they are left out with it.
+        """
+        layer = next(node for node in self._model.graph.node if node.name == name)
+        if any(self._known(tensor) for tensor in layer.input):
+            return (name,)
+        near = {self._ends.get(self._rounded(tensor), "") for tensor in layer.input}
+        near |= {reader for tensor, reader in self._reads if self._ends.get(self._rounded(tensor)) == name}
+        return (name, *(one.name for one in self.layers if one.name in near and one.name != name))
+
+    def _known(self, tensor: str) -> bool:
+        """Whether a dequantised tensor is a weight of which is known what it was."""
+        maker = self._makers.get(tensor)
+        return maker is not None and maker.input[0].removesuffix("_quantized") in self._before
+
+    def _rounded(self, tensor: str) -> str:
+        """What a dequantised tensor was before it was rounded; of others, themselves."""
+        if not self._is(tensor, _DEQUANTISE) or not self._is(self._makers[tensor].input[0], _QUANTISE):
+            return tensor
+        return str(self._makers[self._makers[tensor].input[0]].input[0])
 
     def _is(self, tensor: str, op: str) -> bool:
         return tensor in self._makers and self._makers[tensor].op_type == op

@@ -58,7 +58,8 @@ def scan(
     rows.sort(key=lambda row: -row.alone)
     for at, row in enumerate(rows[:FREED]):
         told(len(rows) + at, trials)
-        rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.without({row.name})))
+        near = opened.spared(row.name)
+        rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.without(near)), near=near[1:])
     told(trials, trials)
     return Scan(tuple(rows), whole, known, len(pictures))
 

@@ -16,12 +16,14 @@ class Row(msgspec.Struct, frozen=True):
         alone: What quantising nothing else costs: 1 - cosine with the answers of the model without any quantisation.
         regained: How much nearer the quantised model comes to these answers when this layer is left out of it; None:
             it was not among the worst, and not tried.
+        near: Layers that were left out with it, as it has no weights of its own that would be spared.
     """
 
     name: str
     op: str
     alone: float
     regained: float | None = None
+    near: tuple[str, ...] = ()
 
 
 class Scan(msgspec.Struct, frozen=True):
@@ -40,9 +42,12 @@ class Scan(msgspec.Struct, frozen=True):
     pictures: int
 
     def chosen(self, count: int) -> tuple[str, ...]:
-        """Names of so many layers that are worth leaving out: those that bring back most, then those that cost most."""
+        """Names of so many layers that are worth leaving out, and of those that go with them.
+
+        First those that bring back most, then those that cost most.
+        """
         order = sorted(self.rows, key=lambda row: (-max(row.regained or 0.0, 0.0), -row.alone))
-        return tuple(row.name for row in order[:count])
+        return tuple(dict.fromkeys(name for row in order[:count] for name in (row.name, *row.near)))
 
 
 class Told(msgspec.Struct, frozen=True):

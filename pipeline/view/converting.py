@@ -177,10 +177,11 @@ def _show_scan(scan: Scan) -> None:
     table = Table("layer", "kind", "quantised alone costs", "left out brings back")
     for row in scan.rows[:_WORST]:
         back = "not tried" if row.regained is None else f"{row.regained:+.6f}"
+        back += f", with {len(row.near)} beside it" if row.near else ""
         table.add_row(printable(row.name), row.op, f"{row.alone:.6f}", back)
     console().print(table)
     if all(not row.regained or row.regained < 0 for row in scan.rows):
-        sys.stdout.write("Leaving single layers out brings nothing back: their neighbours round what lies between\n")
+        sys.stdout.write("Leaving any of them out brings nothing back\n")
     if len(scan.rows) > _WORST:
         sys.stdout.write(f"{len(scan.rows) - _WORST} layers cost less; --json names them all\n")
 
