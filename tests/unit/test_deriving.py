@@ -10,7 +10,9 @@ from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 
 from models import catalog
 from models.encoders import gate
+from models.encoders.bound import BoundEncoder
 from models.encoders.cpu import cpu_session
+from models.encoders.placement import CPU
 from tests import npus, onnxes
 
 pytest.importorskip("onnxscript", reason="onnxscript is not installed: pip install 'fieldwatch[convert]'")
@@ -303,12 +305,24 @@ def test_a_scan_tells_every_layer_the_worst_first(quantised):
     assert found.chosen(1) == (best.name, *best.near)
 
 
-def test_the_bundled_encoder_is_scanned_as_it_was_quantised():
-    path = catalog.path("efficientnet-lite0-224-int8")
-    found = scan.scan(path, path, gate.probes((1, 3, 224, 224), 1), lambda *_: None)
-    assert len(found.rows) == 60
-    assert not found.weights  # what they were before is not known
-    assert 0 < found.rows[0].alone < found.whole < 0.01
+def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
+    made = onnx.load(catalog.path("efficientnet-lite0-224-int8"))
+    opened = Quantised(made, {})
+    assert len(opened.layers) == 60
+    shown = gate.probes((1, 3, 224, 224), 1)
+    free, stem, whole = (
+        gate.answers(BoundEncoder(cpu_session(model.SerializeToString()), CPU), shown)
+        for model in (opened.only(()), opened.only({"/_conv_stem/Conv"}), opened.without(()))
+    )
+    assert 1 > gate.least_cosine(stem, free) > gate.least_cosine(whole, free) > 0.99
+
+
+def test_the_runtimes_optimiser_leaves_a_layer_that_was_left_in_float32_so():
+    opened = Quantised(onnx.load(catalog.path("efficientnet-lite0-224-int8")), {})
+    model = opened.without({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
+    shown = gate.probes((1, 3, 224, 224), 1)
+    found = [gate.answers(BoundEncoder(cpu_session(model, optimised=asked), CPU), shown) for asked in (True, False)]
+    assert gate.least_cosine(*found) > 0.999
 
 
 def test_a_layer_that_is_kept_is_not_quantised(vit, tmp_path):
