@@ -214,6 +214,12 @@ class Describe(Stage):
         """Since when the oldest question waits for its sentence."""
         return min((Nanoseconds(job.since_ns) for job in self._jobs.values()), default=None)
 
+    def spent(self) -> float:
+        """How much of its time the question has waited that is nearest to be answered too late."""
+        now = self.context.clock.now()[0]
+        spans = ((now - job.since_ns, job.until_ns - job.since_ns) for job in self._jobs.values() if job.until_ns)
+        return max((min(1.0, waited / worth) for waited, worth in spans if worth), default=0.0)
+
     def close(self) -> None:
         """Keep what was learnt of the notes, and give the model's memory back."""
         if self._weigher is not None:

@@ -180,7 +180,7 @@ class Govern(Stage):
         limits = self.context.limits.get()
         looked, unlooked = work.looked - before.looked, work.unlooked - before.unlooked
         load = shedding.Load(
-            question_s=work.question_s,
+            spent=work.spent,
             encode_s=work.encode_s,
             unlooked=unlooked / (looked + unlooked) if looked >= 0 and unlooked > 0 else 0.0,
             missed=work.missed,

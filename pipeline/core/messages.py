@@ -207,6 +207,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         inferring_s: Time that encoder and language model have worked.
         question_s: How long the oldest question to the language model waits.
+        spent: Share of its time that the question has waited that is nearest to be too late, 0..1.
         encode_s: How long the oldest picture to encode waits.
         looked: Pictures that the classifier took.
         unlooked: Pictures that it gave up, as newer ones came.
@@ -219,6 +220,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     inferring_s: float = 0.0
     question_s: float = 0.0
+    spent: float = 0.0
     encode_s: float = 0.0
     looked: int = 0
     unlooked: int = 0

@@ -24,10 +24,11 @@ class Cause(NamedTuple):
 
 # fmt: off
 CAUSES = (
-    Cause("the oldest question to the language model", 15.0, "s",   Rung.TEMPLATES),
-    Cause("the oldest picture to encode",               5.0, "s",   Rung.CLASSES),
-    Cause("pictures that the classifier cannot take",   0.7, "of 1", Rung.MOTION),
-    Cause("deadlines missed in half a minute",          3.0, "",    Rung.VERDICTS),
+    Cause("time that a question waits of what it has",    0.8,  "of 1", Rung.VERDICTS),
+    Cause("the oldest picture to encode",                 5.0,  "s",    Rung.CLASSES),
+    Cause("pictures that the classifier cannot take",     0.95, "of 1", Rung.MOTION),  # one of ten is left
+    Cause("deadlines missed in half a minute",            3.0,  "",     Rung.VERDICTS),
+    Cause("deadlines missed in half a minute",           30.0,  "",     Rung.TEMPLATES),
 )
 # fmt: on
 
@@ -36,7 +37,7 @@ class Load(NamedTuple):
     """What there is to do, in the order of `CAUSES`, and what the board allows.
 
     Attributes:
-        question_s: Age of the oldest question to describe.
+        spent: Share of its time that the question to describe has waited that is nearest to be too late, 0..1.
         encode_s: Age of the oldest picture to encode.
         unlooked: Share of pictures that the classifier gave up lately, 0..1.
         missed: Deadlines missed so far.
@@ -45,7 +46,7 @@ class Load(NamedTuple):
         memory_mb: Available; None: not known.
     """
 
-    question_s: float = 0.0
+    spent: float = 0.0
     encode_s: float = 0.0
     unlooked: float = 0.0
     missed: int = 0
@@ -92,7 +93,8 @@ def step(state: State, load: Load, passed_s: float, memory_least_mb: float) -> t
     now = state.now_s + passed_s
     missed = (*(one for one in state.missed if one[0] > now - _MISSES_S), (now, load.missed))
     state = state._replace(now_s=now, missed=missed)
-    amounts = (load.question_s, load.encode_s, load.unlooked, float(missed[-1][1] - missed[0][1]))
+    misses = float(missed[-1][1] - missed[0][1])
+    amounts = (load.spent, load.encode_s, load.unlooked, misses, misses)
     state, why = _by_load(state, amounts, passed_s)
     least, because = _at_least(state, load, memory_least_mb)
     state = state._replace(short=because.startswith("memory"))

@@ -132,6 +132,10 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
         """Since when, on the live timeline, the oldest question waits that was taken and is not answered."""
         return None
 
+    def spent(self) -> float:
+        """How much of its time the question has spent that is nearest to be answered too late, 0..1."""
+        return 0.0
+
     def waiting(self) -> bool:
         """Whether answers are outstanding that the stage should stay for when it is stopped."""
         return False

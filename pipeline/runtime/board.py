@@ -19,7 +19,7 @@ from pipeline.core.limits import FREE, Limits, packed, unpacked
 if TYPE_CHECKING:
     from pathlib import Path
 
-_ROW_WORDS = 24
+_ROW_WORDS = 32
 
 
 class State(IntEnum):
@@ -57,6 +57,7 @@ class Word(IntEnum):
     PIECES_NS = 20  # what they took
     ENERGY_MJ = 21  # of the device's row, by govern: millijoules since the daemon began; 0: nothing measures them
     ENDED = 22  # of trigger: incidents that are over, in this life
+    SPENT = 23  # of the time within which an answer is worth something, by the question nearest to its end; thousandths
     RECYCLE = 18  # by govern: how often the process is to have been replaced for what it has gathered
 
 

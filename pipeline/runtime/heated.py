@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # What pieces of work take at full speed, in seconds: those of the board that this is made for.
 _LOOK_S, _ENCODING_S = 0.005, 0.03
 _VERDICT_S, _SENTENCE_S = 0.8, 1.6
+_WORTH_S = 30.0  # within which an answer is worth something
 _SECOND_NS = 1_000_000_000
 
 
@@ -117,5 +118,5 @@ class HeatedRun:
         )  # fmt: skip
         at_ns = Nanoseconds(self._at_s * _SECOND_NS)
         late_ns = message.frame.pts_ns - at_ns
-        work = Work(inferring_s=self._busy_s, question_s=waits)
+        work = Work(inferring_s=self._busy_s, question_s=waits, spent=min(1.0, waits / _WORTH_S))
         return Ticked(pts_ns=at_ns, utc_ns=Nanoseconds(message.frame.utc_ns - late_ns), work=work)

@@ -106,6 +106,7 @@ class Host:
         self._counts[Word.REREAD] = stage.reread
         self._counts[Word.MISSED] = stage.missed
         self._counts[Word.OPEN], self._counts[Word.ENDED] = stage.open, stage.ended
+        self._counts[Word.SPENT] = round(1000 * stage.spent())
         asked = stage.since_ns()
         since = [mailbox.since_ns()] if asked is None else [mailbox.since_ns(), asked + self._board.go_ns]
         self._counts[Word.OLDEST_NS] = min((one for one in since if one), default=0)

@@ -29,6 +29,7 @@ def work(board: Board, now_ns: int) -> Work:
     return Work(
         inferring_s=sum(board.get(name, Word.BUSY_NS) for name in topology.INFERRING) / 1e9,
         question_s=_age_s(board, "describe", now_ns),
+        spent=board.get("describe", Word.SPENT) / 1000,
         encode_s=_age_s(board, "encode", now_ns),
         looked=sum(board.get(name, Word.HANDLED) for name in classifying),
         unlooked=sum(board.get(name, Word.DROPPED) for name in classifying),

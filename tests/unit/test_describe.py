@@ -602,6 +602,15 @@ def test_since_when_the_oldest_question_waits_is_known(desk):
     assert table.stage.since_ns() == 5 * NS
 
 
+def test_how_much_of_its_time_a_question_has_waited_is_known(desk):
+    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 10.0}})
+    assert table.stage.spent() == 0.0
+    table.ask("inc-1")
+    table.ask("inc-2", priority=m.Priority.ALARM)
+    table.clock.at_ns += 6 * NS
+    assert table.stage.spent() == 0.6
+
+
 def test_what_could_not_be_written_in_time_is_not_begun(desk):
     table = desk(tables={"describe": {"summary_most_tokens": 256, "routine_within_s": 5.0}})
     table.stage._took(2 * NS)

@@ -209,7 +209,7 @@ def test_a_trip_in_the_configuration_goes_before(tmp_path):
 
 def test_a_long_queue_is_an_event_with_the_reason_and_what_is_given_up(tmp_path):
     run = Run(Board(tmp_path))
-    told = run.pass_s(3, 60.0, question_s=16.0)
+    told = run.pass_s(3, 60.0, spent=0.9)
     assert kinds(told) == ["system.overload"]
     assert told[0].details["rung"] == "verdicts"
     assert told[0].details["means"] == "no sentences are written but for alarms"
@@ -218,7 +218,7 @@ def test_a_long_queue_is_an_event_with_the_reason_and_what_is_given_up(tmp_path)
 
 def test_whoever_does_not_want_it_sheds_nothing(tmp_path):
     run = Run(Board(tmp_path), shed=False)
-    run.pass_s(60, 60.0, question_s=15.0)
+    run.pass_s(60, 60.0, spent=0.9)
     assert run.limits.rung is Rung.FULL
 
 
