@@ -72,8 +72,17 @@ def llamacpp_and_boot_model(folder):
     return [*boot_model(folder), "--state-dir", folder]
 
 
+def boot_model_in_use(_):
+    """The same, in a state folder that is shared by what needs it."""
+    boot_model(_)
+    return []
+
+
 # Benchmark: options that make it tiny, what it needs in a folder of its own, and the keys of its last line.
 BENCHMARKS = {
+    "ageing": (["--seconds", "12", "--ageing-s", "1.5", "--waiting", "3"], boot_model_in_use, {
+        "lowest_class_max_wait_s", "bound_s", "lowest_class_unserved", "alarms_answered", "routine_answered",
+    }),
     "convert": (["--rounds", "1", "--positions", "24", "--recipes", "keep"], boot_model, {
         "seconds", "vs_hashing", "peak_mb", "kl", "same_token",
     }),
@@ -100,6 +109,9 @@ BENCHMARKS = {
         "rate_vs_step_wise78", "rate_vs_step_wise78_mean", "changes_vs_step_wise78", "peak_c", "seconds_ge_85",
         "recovery_s", "wrong_steps",
     }),
+    "heat_e2e": (["--minutes", "0.1", "--share", "0.3"], boot_model_in_use, {
+        "answered_2nd_half_vs_ungoverned", "p95_vs_ungoverned", "answered_2nd_half", "alone_s",
+    }),
     "hop": (["--frames", "10", "--rounds", "1"], None, {
         "hop_vs_bare_message", "pickled_frame_vs_hop", "pixel_copies",
     }),
@@ -121,6 +133,10 @@ BENCHMARKS = {
     "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
     }),
+    "storm": (["--incidents", "40", "--seconds", "3", "--arrivals", "2"], boot_model_in_use, {
+        "incidents", "served", "skipped", "unaccounted", "alarm_deadline_misses", "first_token_after_decode_steps",
+        "storms_told", "rss_growth_mb", "exit_status", "stop_s",
+    }),
     "search": ([], known_clip, {"queries", "recall_at_5", "ceiling_at_5", "chance"}),
     "verdict": (
         ["--model", "boot", "--rounds", "1", "--incidents", "3", "--threads", "1"], llamacpp_and_boot_model, {
@@ -139,6 +155,7 @@ EXACT = {
         "rounds": 7, "restarts_told": 7, "not_ended_once": 0, "sequence_gaps": 0, "repeated_ids": 0, "torn": 0,
         "leaked": 0, "zombies": 0,
     },
+    "storm": {"incidents": 40, "unaccounted": 0, "exit_status": 0},
     "llm_soak": {"preempt_forwards": 2, "incomplete": 0, "misses": 0},
 }  # fmt: skip
 
