@@ -15,6 +15,8 @@ from pipeline.core.stage import Stage
 from stages.knobs import Knobs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pipeline.core.events import Details
     from pipeline.core.messages import AnyMessage, Work
     from pipeline.core.stage import Outputs, StageContext
@@ -58,7 +60,7 @@ class Govern(Stage):
         self._pace: dict[str, watches.Pace] = {}
         self._work: Work | None = None
         self._looked_ns = self._watched_ns = 0
-        self._told_blind = self._told_short = False
+        self._found: governor.Step | None = None
         self._metered_at: dict[Path, int] = {}
         self._joules = 0.0
 
@@ -89,7 +91,7 @@ class Govern(Stage):
         """Once a second, look at everything; once a minute, at what changes slowly."""
         assert isinstance(message, Ticked)
         passed_ns = message.pts_ns - self._looked_ns
-        if message.work is None or passed_ns < _EVERY_NS:
+        if message.work is None or passed_ns < _EVERY_NS or self._settings.mode == "off":
             return
         before, self._work, self._looked_ns = self._work, message.work, message.pts_ns
         if before is None:
@@ -138,30 +140,16 @@ class Govern(Stage):
         if not self._senses:
             return []
         busy_s = work.inferring_s - before.inferring_s
-        temps = tuple(sysfs.celsius(one.path / "temp") for one in self._zones)
-        reading = governor.Reading(self._looked_ns / 1e9, temps, busy_s if busy_s >= _INFERS * passed_s else 0.0)
-        was_paused = self._heat.paused
+        reading = governor.Reading(
+            self._looked_ns / 1e9,
+            tuple(sysfs.celsius(one.path / "temp") for one in self._zones),
+            busy_s if busy_s >= _INFERS * passed_s else 0.0,
+            tuple(one.type for one in self._zones),
+        )
         self._heat, found = governor.step(self._heat, reading, self._bands)
         self._obey(found)
-        told: list[_Told] = []
-        if found.rule:
-            details: Details = {
-                "level": found.level, "was": found.was, "rule": found.rule, "reason": found.reason,
-                "acts_by": self._acts_by,
-            }  # fmt: skip
-            told.append(("thermal.level", Priority.ROUTINE if found.level < found.was else Priority.WARNING, details))
-        if bool(found.blind) != self._told_blind:
-            self._told_blind = bool(found.blind)
-            details = {"reason": f"{found.blind}: taken for hot" if found.blind else "the sensors tell again"}
-            told.append(("thermal.sensor_lost", Priority.WARNING if found.blind else Priority.ROUTINE, details))
-        if found.paused and not was_paused:
-            reason = f"{found.temp_c:.1f} C: the language model stands still until the board has cooled"
-            told.append(("thermal.critical", Priority.ALARM, {"reason": reason}))
-        if found.short and not self._told_short:
-            reason = "for ten minutes less was done than is promised: the board needs cooling"
-            told.append(("thermal.critical", Priority.ALARM, {"reason": reason}))
-        self._told_short = found.short
-        return told
+        before_that, self._found = self._found, found
+        return list(_heat_told(before_that, found, self._acts_by))
 
     def _obey(self, found: governor.Step) -> None:
         """Let the board keep to a level, by its frequencies where they can be set."""
@@ -191,11 +179,12 @@ class Govern(Stage):
         self._load, found = shedding.step(self._load, load, passed_s, self._settings.memory_least_mb)
         if not found.reason:
             return []
-        if self._settings.shed and self._settings.mode == "act":
+        may = self._settings.shed and self._settings.mode == "act"
+        if may:
             self.context.limits.set(limits._replace(rung=found.rung))
         details: Details = {
             "rung": found.rung.name.lower(), "was": found.was.name.lower(), "means": found.rung.meaning,
-            "reason": found.reason,
+            "reason": found.reason, "done": may,
         }  # fmt: skip
         return [("system.overload", Priority.WARNING if found.rung > found.was else Priority.ROUTINE, details)]
 
@@ -231,6 +220,24 @@ class Govern(Stage):
 
 
 _Told = tuple[str, Priority, "Details"]
+
+
+def _heat_told(before: governor.Step | None, found: governor.Step, acts_by: str) -> Iterator[_Told]:
+    """What has changed since the reading before, that an operator is told."""
+    if found.rule:
+        details: Details = {"level": found.level, "was": found.was, "rule": found.rule, "reason": found.reason}
+        priority = Priority.ROUTINE if found.level < found.was else Priority.WARNING
+        yield "thermal.level", priority, {**details, "acts_by": acts_by}
+    if found.blind and not (before and before.blind):
+        yield "thermal.sensor_lost", Priority.WARNING, {"reason": f"{found.blind}: taken for hot"}
+    if before and before.blind and not found.blind:
+        yield "thermal.sensor_lost", Priority.ROUTINE, {"reason": "the sensors tell again"}
+    if found.paused and not (before and before.paused):
+        reason = f"{found.temp_c:.1f} C: the language model stands still until the board has cooled"
+        yield "thermal.critical", Priority.ALARM, {"reason": reason}
+    if found.short and not (before and before.short):
+        reason = "for ten minutes less was done than is promised: the board needs cooling"
+        yield "thermal.critical", Priority.ALARM, {"reason": reason}
 
 
 def _chosen(zones: list[sysfs.Zone], wanted: tuple[str, ...]) -> list[sysfs.Zone]:

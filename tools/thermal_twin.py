@@ -13,6 +13,7 @@ usage: python -m tools.thermal_twin BOARD[@AMBIENT] --root ROOT [--rows FILE] [-
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import signal
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 TICK_S = 0.25  # of the model and of the files
 PERIOD_S = 0.05  # of stopping and continuing; a cgroup's period is 0.1 s
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_GROUP = "fieldwatch-twin-"
 _TICKS_A_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -59,7 +63,7 @@ class Quota:
     def __init__(self, session: int, cores: float) -> None:
         """Raises OSError: no group can be made, or its quota not be written."""
         self._cores = cores
-        self._folder = _new_group(f"fieldwatch-twin-{session}")
+        self._folder = _new_group(f"{_GROUP}{session}")
         self._second = (self._folder / "cpu.max").exists()
         self.name = f"quota of {self._folder}"
         try:
@@ -129,6 +133,11 @@ class Stops:
                 os.kill(pid, number)
 
 
+def _die_with_me() -> None:
+    """In the child: nobody is to stay stopped, or limited, when the board is killed."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def limiter(session: int, cores: float) -> Limiter:
     """The best that can be had here."""
     try:
@@ -166,6 +175,9 @@ def _new_group(name: str) -> Path:
         for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct") if controllers else ("/sys/fs/cgroup",):
             for own in (Path(root + path), Path(root)):
                 folder = own / name
+                for left in own.glob(f"{_GROUP}*"):  # of boards that were killed; one that is in use cannot be removed
+                    with suppress(OSError):
+                        left.rmdir()
                 with suppress(OSError):
                     folder.mkdir()
                     if any((folder / file).exists() for file in ("cpu.max", "cpu.cfs_quota_us")):
@@ -191,7 +203,11 @@ class Twin:
     ) -> None:
         self.board = PlayedBoard(place, root, warm)
         self._cores, self._run_dir = cores, run_dir
-        self.process = subprocess.Popen(command, start_new_session=True)  # noqa: S603  # what the user said
+        self.process = subprocess.Popen(  # noqa: S603  # what the user said
+            command,
+            start_new_session=True,
+            preexec_fn=_die_with_me,  # noqa: PLW1509  # one call into libc, which is loaded
+        )
         self._limiter = limiter(self.process.pid, cores)
         self.limited_by = self._limiter.name
         self._spent_s = 0.0

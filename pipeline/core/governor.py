@@ -64,11 +64,13 @@ class Reading(NamedTuple):
         at_s: Of any clock; steps of it do no harm.
         temps_c: Of every chosen sensor; None: it could not be read.
         busy_s: Seconds of inference since the last reading.
+        names: Of the sensors, for people.
     """
 
     at_s: float
     temps_c: tuple[float | None, ...]
     busy_s: float
+    names: tuple[str, ...] = ()
 
 
 class State(NamedTuple):
@@ -173,7 +175,9 @@ def _sensed(state: State, reading: Reading) -> State:
     faults = [_fault(*one) for one in zip(reading.temps_c, doubt, held, strict=True)]
     sure = zip(reading.temps_c, faults, strict=True)
     believed = [value for value, fault in sure if not fault and value is not None and _plausible(value)]
-    blind = next((f"sensor {at}: {fault}" for at, fault in enumerate(faults) if fault), "" if faults else "no sensor")
+    names = reading.names or tuple(f"sensor {number}" for number in range(len(faults)))
+    faulty = (f"{name} {fault}" for name, fault in zip(names, faults, strict=True) if fault)
+    blind = next(faulty, "" if faults else "no sensor")
     state = state._replace(held=reading.temps_c, held_s=held, doubt_s=doubt, blind=blind)
     if not believed:  # for a moment what was known still holds
         return state._replace(raw_c=(), past=(), temp_c=math.nan) if blind else state

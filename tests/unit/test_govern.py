@@ -160,8 +160,8 @@ def test_an_observer_says_what_it_would_do_and_does_nothing(tmp_path):
 
 def test_switched_off_it_does_not_look(tmp_path):
     run = Run(Board(tmp_path), mode="off")
-    assert run.pass_s(60, 99.0) == []
-    assert run.limits.temp_c is None
+    assert run.pass_s(60, 99.0, spent=1.0) == []
+    assert run.limits == FREE
 
 
 def test_a_lost_sensor_is_taken_for_hot_and_told_of_once_each_way(tmp_path):
@@ -170,6 +170,7 @@ def test_a_lost_sensor_is_taken_for_hot_and_told_of_once_each_way(tmp_path):
     run.board.temp.unlink()
     lost = run.pass_s(120)
     assert kinds(lost).count("thermal.sensor_lost") == 1
+    assert lost[0].details["reason"] == "soc-thermal cannot be read: taken for hot"
     assert run.limits.level == 3
     back = run.pass_s(300, 60.0)
     assert kinds(back).count("thermal.sensor_lost") == 1
