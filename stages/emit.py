@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _PRUNE_EVERY = 50  # pictures
-_LEAN = 0.8  # of the bytes that evidence may take, kept when it is pruned
 
 _encoder = msgspec.json.Encoder()
 
@@ -70,6 +70,7 @@ class Emit(Stage):
             self._owed[message.key] = None
             self._write(message)
         else:
+            self._make_room()
             for sink in self._sinks:
                 sink.flush()
         self._tell_of_sinks(message.pts_ns, message.utc_ns)
@@ -147,13 +148,21 @@ class Emit(Stage):
         self._pictures += 1
         if self._pictures % _PRUNE_EVERY == 0:
             evidence.prune(path.parent, self._rows.evidence_most_mb * 1e6)
+        if not evidence.room(self._folder, len(data)):
+            evidence.thin_out(path.parent)
+            if not evidence.room(self._folder, len(data)):
+                raise OSError(errno.ENOSPC, "what is left of the disk is for events")
         try:
             return evidence.write(path, data)
         except OSError:
-            if path.parent.is_dir():
-                held = sum(file.stat().st_size for file in path.parent.iterdir())
-                evidence.prune(path.parent, held * _LEAN)
+            evidence.thin_out(path.parent)
             return evidence.write(path, data)
+
+    def _make_room(self) -> None:
+        """Pictures go where events wait for room on the disk."""
+        waiting = any(len(sink) for sink in self._sinks if sink.durable)
+        if waiting and self._folder.is_dir() and not evidence.room(self._folder):
+            evidence.thin_out(self._folder / "evidence")
 
     def _tell_of_sinks(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> None:
         """Say once that a sink fails, and once that it is back; a failing sink gets the event when it recovers."""

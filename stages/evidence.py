@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from pipeline.core.frames import Planes
 
+_RESERVED, _RESERVED_SHARE = 8e6, 0.1  # bytes of a disk that are for events, and the share of a small one
+_LEAN = 0.8  # of the bytes of all pictures, kept when there is no room for more
 _TURNS = {90: cv2.ROTATE_90_CLOCKWISE, 180: cv2.ROTATE_180, 270: cv2.ROTATE_90_COUNTERCLOCKWISE}
 
 
@@ -49,6 +51,20 @@ def write(path: Path, data: bytes) -> str:
         fresh.unlink(missing_ok=True)
         raise
     return hashlib.sha256(data).hexdigest()
+
+
+def room(folder: Path, size: int = 0) -> bool:
+    """Whether a file of so many bytes leaves on its disk what events need. Raises OSError: the folder is not there."""
+    disk = os.statvfs(folder)
+    free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+    return free - size >= min(_RESERVED, total * _RESERVED_SHARE)
+
+
+def thin_out(folder: Path) -> int:
+    """Delete the oldest fifth of the bytes of all pictures; return how many went. No folder, no pictures."""
+    if not folder.is_dir():
+        return 0
+    return prune(folder, sum(file.stat().st_size for file in folder.iterdir()) * _LEAN)
 
 
 def prune(folder: Path, most_bytes: float) -> int:

@@ -208,6 +208,33 @@ def test_nobody_reading_standard_output_holds_up_nothing(ring, tmp_path):
     assert [answer.key for answer in stage.handle(event())] == ["inc-1/1"]
 
 
+def test_what_is_left_of_a_disk_is_for_events_and_not_for_pictures(sinks, ring, monkeypatch):
+    told = sinks(evidence=True)
+    monkeypatch.setattr(evidence, "room", lambda *_: False)
+    sequence = ring.copy(picture(90))
+    told.tell(event(keyframes=(m.Keyframe(frame(sequence), "evidence/inc-1-1.jpg", 0.5),)))
+    assert "evidence" not in told.lines()[0]["data"]
+    assert not (told.folder / "evidence/inc-1-1.jpg").exists()
+    assert told.stage.dropped == 1
+
+
+def test_pictures_go_where_events_wait_for_room(sinks, full_disk, monkeypatch):
+    told = sinks()
+    (told.folder / "evidence").mkdir(parents=True)
+    for number in range(10):
+        (told.folder / f"evidence/{number}.jpg").write_bytes(bytes(1000))
+    told.tell(event())
+    monkeypatch.setattr(evidence, "room", lambda *_: False)
+    told.tell(TICK)
+    assert len(list((told.folder / "evidence").iterdir())) == 8
+
+
+def test_there_is_room_for_a_picture_where_a_disk_is_not_nearly_full(tmp_path):
+    disk = os.statvfs(tmp_path)
+    assert evidence.room(tmp_path, 1000)
+    assert not evidence.room(tmp_path, disk.f_bavail * disk.f_frsize)
+
+
 def test_the_oldest_pictures_go_first(tmp_path):
     for age in range(4):
         path = tmp_path / f"{age}.jpg"
