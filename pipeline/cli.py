@@ -223,7 +223,8 @@ def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: b
     """Show a file of events as a timeline."""
     from pipeline.view import timeline
 
-    timeline.show(file, camera, kind, everything=everything, as_json=as_json)
+    if not timeline.show(file, camera, kind, everything=everything, as_json=as_json):
+        sys.exit(DAMAGED)
 
 
 @main.command()

@@ -73,8 +73,8 @@ class _Shape(msgspec.Struct, frozen=True):
     severitytext: str = ""
 
 
-def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> None:
-    """Print the chosen events of a file; lines that are no events are counted, not hidden."""
+def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> bool:
+    """Print the chosen events of a file; lines that are no events are counted, not hidden. False: there are some."""
     bad: list[int] = []
     found: list[dict[str, Any]] = [msgspec.json.decode(line) for line, _ in read(path, _Shape, bad)]
     if bad and not found:
@@ -89,6 +89,7 @@ def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool)
         console().print(_table(rows, printable(str(path))))
     if bad:
         sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+    return not bad
 
 
 def _check_camera(camera: str, found: list[dict[str, Any]]) -> None:

@@ -120,7 +120,7 @@ def test_events_are_chosen_by_camera_and_type(run, file):
 
 def test_lines_that_are_no_events_are_counted_not_hidden(run, file):
     result = run("events", file(line("a", "start"), "{torn\n", "[]\n", "\n"))
-    assert result.exit_code == 0
+    assert result.exit_code == 3
     assert "3 lines are no events, the first is line 2" in result.output
 
 
@@ -236,7 +236,7 @@ def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):
 @pytest.mark.parametrize("options", [(), ("--all",), ("--json",)])
 def test_a_line_that_only_looks_like_an_event_is_counted_as_none(run, file, wrong, options):
     result = run("events", file(line("a", "start"), line("b", "end") | wrong), *options)
-    assert result.exit_code == 0, result.exception
+    assert result.exit_code == 3, result.exception
     assert "1 lines are no events, the first is line 2" in result.output
 
 
