@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -63,6 +63,7 @@ class _Job:
         told: The verdict that was told at once; None: nothing was.
         work: What is being done; None: not begun, or put aside for a more urgent one.
         began_ns: When that began.
+        said: Tokens of the sentence so far: one that was put aside goes on from there.
     """
 
     wanted: DescriptionWanted
@@ -71,6 +72,7 @@ class _Job:
     told: Details | None = None
     work: _Work | None = None
     began_ns: int = 0
+    said: list[int] = field(default_factory=list)
 
     def too_late(self, now_ns: int, takes_ns: int) -> bool:
         """Whether it is, or would be: what cannot be ready in time is not begun, so that others are."""
@@ -175,7 +177,7 @@ class Describe(Stage):
         yield from self._forwarded(chosen, chosen.work)
 
     def _most_urgent(self, now_ns: int) -> _Job:
-        """Choose whom to write for; the others begin anew one day."""
+        """Choose whom to write for; the others go on one day, when what they have said so far was read again."""
         chosen = min(self._jobs.values(), key=lambda job: job.urgency(now_ns, self._settings.ageing_s))
         for job in self._jobs.values():
             if job is not chosen:
@@ -256,7 +258,7 @@ class Describe(Stage):
         limits = self.context.limits.get()
         if limits.rung >= Rung.VERDICTS and job.wanted.priority > Priority.ALARM:
             return limits.why
-        return (yield from self._summariser.write(facts))
+        return (yield from self._summariser.write(facts, said=job.said))
 
     def _until(self, wanted: DescriptionWanted, now_ns: int) -> int | None:
         """When the sentence is too late: by what the incident is worth, or sooner where somebody waits for it."""

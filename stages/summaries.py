@@ -64,17 +64,20 @@ class Summariser:
         """Tokens that are the same in every prompt."""
         return len(self._prompts.fixed)
 
-    def write(self, facts: Facts, *, free: bool = False) -> Generator[None, None, Summary]:
+    def write(
+        self, facts: Facts, *, free: bool = False, said: list[int] | None = None
+    ) -> Generator[None, None, Summary]:
         """Write the sentence of an incident, a forward at a time.
 
         Args:
             facts: All that is known.
             free: Let the model write what it likes.
+            said: Tokens of it that were written before it was put aside; those that follow are added.
 
         Raises:
             EngineError: The prompt does not fit the context.
         """
         lark = _FREE if free else sentences.grammar(facts)
-        written = yield from self._model.write(self._prompts.summary(facts), lark, self._most)
+        written = yield from self._model.write(self._prompts.summary(facts), lark, self._most, said=said)
         summary = Summary.of(written, lambda text: grounding.fault(text, facts))
         return summary._replace(held=self._lists.held(summary.text, filters.names(facts)))

@@ -78,6 +78,11 @@ class Matcher:
         self._take([number])
         return number
 
+    def resume(self, numbers: list[int]) -> None:
+        """Take up an answer where it was left. Raises EngineError: it is none of this grammar."""
+        if numbers:
+            self._take(numbers)
+
     def _take(self, numbers: list[int]) -> None:
         self._matcher.consume_tokens(numbers)
         self._check()

@@ -56,18 +56,21 @@ class LanguageModel(NamedTuple):
     canary: Canary
     manifest: Manifest
 
-    def write(self, parts: Sequence[Part], lark: str, most: int) -> Generator[None, None, Written]:
+    def write(
+        self, parts: Sequence[Part], lark: str, most: int, *, said: list[int] | None = None
+    ) -> Generator[None, None, Written]:
         """Read a prompt and write the likeliest answer of a form; one forward before each yield.
 
         Args:
             parts: The prompt; what never changes first.
             lark: The grammar of the answer.
             most: Tokens of it, at most.
+            said: Those that were written before it was put aside; those that follow are added.
 
         Raises:
             EngineError: The prompt is too long, or the grammar not valid.
         """
-        return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most)
+        return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most, said=said)
 
     def odds(self, parts: Sequence[Part], one: int, other: int) -> Generator[None, None, float]:
         """Read a prompt and return how much likelier one next token is than another, as log odds; a forward a yield.

@@ -38,11 +38,18 @@ class Written(NamedTuple):
 
 
 def write(
-    session: Session, parts: Sequence[Part], matcher: Matcher, words: Vocabulary, most: int
+    session: Session,
+    parts: Sequence[Part],
+    matcher: Matcher,
+    words: Vocabulary,
+    most: int,
+    *,
+    said: list[int] | None = None,
 ) -> Generator[None, None, Written]:
     """Read a prompt and write the likeliest answer that the grammar allows; one forward before each yield.
 
-    Tokens that the grammar leaves no choice about are read together and cost next to nothing.
+    Tokens that the grammar leaves no choice about are read together and cost next to nothing. An answer that was put
+    aside goes on where it was: what was said of it is read again with the prompt, many tokens at a time.
 
     Args:
         session: Of the model.
@@ -50,9 +57,11 @@ def write(
         matcher: The grammar, at its beginning.
         words: The vocabulary.
         most: Tokens of the answer, at most.
+        said: Those that were written before it was put aside; those that follow are added. None: it is begun.
     """
-    watch, said = _Watch(), list[int]()
-    for _ in session.read(parts):
+    watch, said = _Watch(), [] if said is None else said
+    matcher.resume(said)
+    for _ in session.read([*parts, tuple(said)] if said else parts):
         watch.pause()
         yield
         watch.go()

@@ -211,7 +211,7 @@ def test_beyond_what_can_wait_the_least_urgent_keep_the_template(desk):
 def test_a_sentence_that_says_more_than_the_facts_is_dropped_with_the_reason(desk, monkeypatch):
     table = desk()
 
-    def wrote(*_):
+    def wrote(*_, **__):
         yield
         return Written("A person with a gun stands at the gate.", True, 10, 5, 9, 1.0, 1.0)
 
@@ -229,7 +229,7 @@ def saying(monkeypatch):
     """A desk whose model says a sentence."""
 
     def made(table, sentence):
-        def wrote(*_):
+        def wrote(*_, **__):
             yield
             return Written(sentence, True, 10, 5, 9, 1.0, 1.0)
 
@@ -619,3 +619,20 @@ def test_what_could_not_be_written_in_time_is_not_begun(desk):
     table.ask("inc-2")
     table.work()
     assert [table.answers(name)[-1].status for name in ("inc-1", "inc-2")] == ["timeout", "ok"]
+
+
+def test_a_sentence_that_was_put_aside_goes_on_where_it_was(desk):
+    plain = desk()
+    plain.ask("inc-1")
+    plain.work()
+    table = desk()
+    table.ask("inc-1")
+    for _ in range(12):
+        table.work(1)
+    said = len(table.stage._jobs["inc-1"].said)
+    assert said > 3
+    table.ask("inc-2", priority=m.Priority.ALARM, zone="yard")
+    table.work()
+    assert table.written() == ["inc-2", "inc-1"]
+    before, after = plain.answers("inc-1")[-1], table.answers("inc-1")[-1]
+    assert (after.summary, after.tokens.output) == (before.summary, before.tokens.output)
