@@ -106,7 +106,8 @@ def main() -> None:
     metavar="BOARD[@AMBIENT]",
     shell_complete=completing.boards,
     help="On a board that warms up, e.g. rk3588@35: fanless_cam, rpi5, rk3588 or phone, in air of so many degrees. "
-    "Adds heat.jsonl; the same recordings still give the same bytes.",
+    "Each recording has a board of its own, as warm as it is without work. With --out, heat.jsonl has a row a second; "
+    "the same recordings still give the same bytes.",
 )
 @click.option("--model", default="", help="The language model, or `none`. Default: as configured, else the one in use.")
 @click.option(
@@ -141,12 +142,12 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
         click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
     recordings = replaying.find(paths)
     if live:
-        if began or jobs or as_json or heat:
+        if began or jobs or as_json or heat is not None:
             _fail("--live is at the speed of now, and has no summary: not with --began, --heat, --jobs, --json", USAGE)
         _live(settings, recordings, camera, out)
         return
     with _cleared_up(), screen.output_folder(out) as folder:
-        board = place(heat) if heat else None
+        board = None if heat is None else place(heat)
         jobs = jobs or len(os.sched_getaffinity(0))
         run = replaying.Replay(settings, recordings, folder, jobs, camera, heat=board)
         with screen.progress(quiet=quiet) as told:

@@ -161,6 +161,8 @@ class Govern(Stage):
             means = _MEANS[found.level]
             duty = 1.0 if self._knobs else means.duty
             limits = limits._replace(level=found.level, paused=found.paused, duty=duty, stride=means.stride)
+        else:
+            limits = limits._replace(level=found.level, observing=True)
         self.context.limits.set(limits._replace(temp_c=temp))
 
     def _shed(self, before: Work, work: Work, passed_s: float) -> list[_Told]:
@@ -172,7 +174,7 @@ class Govern(Stage):
             encode_s=work.encode_s,
             unlooked=unlooked / (looked + unlooked) if looked >= 0 and unlooked > 0 else 0.0,
             missed=work.missed,
-            level=limits.level,
+            level=self._found.level if self._found else 0,
             paused=limits.paused,
             memory_mb=work.available_mb,
         )
@@ -207,7 +209,7 @@ class Govern(Stage):
             if recycle:
                 self.context.limits.recycle(name)
                 self._memory[name] = watches.Memory()
-        slowed = limits.level > 0 or limits.duty < 1 or limits.rung > Rung.FULL
+        slowed = (limits.level > 0 and not limits.observing) or limits.duty < 1 or limits.rung > Rung.FULL
         for name, pieces in work.pieces.items():
             pace = self._pace.get(name, watches.Pace())
             self._pace[name], drift = watches.drifted(

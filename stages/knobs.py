@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
+from pipeline.core import sysfs
 from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Knobs:
         self._paths = {str(one.path): one.path for one in self._knobs}
         self._kept = kept
         self._originals = self._left()
+        self._ours: dict[Path, int | None] = {}  # what they say since we wrote them
         self.refused = next((one.name for one in knobs if _heats(one) and not one.writable), "")
 
     def __bool__(self) -> bool:
@@ -46,19 +48,39 @@ class Knobs:
     def set(self, share: float) -> None:
         """Bound every frequency to a share of its highest, never above what it was bounded to before.
 
-        A file that cannot be written any more is left alone from then on.
+        What somebody else has written since is what it was bounded to before. A file that cannot be written any more is
+        left alone from then on.
         """
-        if share < 1 and not self._originals:
-            self._keep({str(one.path): one.now for one in self._knobs if one.now})
+        before = {str(one.path): self._before(one) for one in self._knobs}
+        if share < 1 and before != self._originals:
+            self._keep(before)
         for one in list(self._knobs):
-            original = self._originals.get(str(one.path), one.now or 0)
-            if not _written(one.path, original if share >= 1 else min(original, _step(one, share))):
+            original = before[str(one.path)]
+            if _written(one.path, original if share >= 1 else min(original, _step(one, share))):
+                self._ours[one.path] = sysfs.number(one.path)  # the kernel may have chosen another
+            else:
                 self._knobs.remove(one)
+        if share >= 1:
+            self.restore()
 
     def restore(self) -> None:
-        """Write everything back, and forget it; what cannot be written back now is kept for the next time."""
-        failed = {name: value for name, value in self._originals.items() if not _written(self._paths[name], value)}
+        """Write everything back, and forget it; what cannot be written back now is kept for the next time.
+
+        A bound that is at its original or above it was written by somebody else since, and stays.
+        """
+        failed = {
+            name: value
+            for name, value in self._originals.items()
+            if (sysfs.number(self._paths[name]) or 0) < value and not _written(self._paths[name], value)
+        }
+        self._ours.clear()
         self._keep(failed)
+
+    def _before(self, knob: Knob) -> int:
+        """What a frequency was bounded to before we touched it, or by somebody else since."""
+        now, name = sysfs.number(knob.path) or knob.now or 0, str(knob.path)
+        touched = knob.path in self._ours and now == self._ours[knob.path]
+        return self._originals.get(name, now) if touched or knob.path not in self._ours else now
 
     def _left(self) -> dict[str, int]:
         """What a life before this one did not write back."""

@@ -6,6 +6,10 @@ What the governor writes there, and what the board's own firmware does at its tr
 cooled to 70 C), is obeyed by really limiting the processes: by the cgroup's CPU quota where it may be written (v2
 cpu.max, v1 cpu.cfs_quota_us), else by stopping and continuing them many times a second.
 
+A daemon on such a board: put `[governor] sysfs = "/tmp/board"` into site.toml, then
+
+  python -m tools.thermal_twin rk3588@35 --root /tmp/board --report heat.svg -- pipeline run site.toml
+
 usage: python -m tools.thermal_twin BOARD[@AMBIENT] --root ROOT [--rows FILE] [--report FILE.svg] -- COMMAND ...
        python -m tools.thermal_twin --draw heat.jsonl --report FILE.svg
 """
@@ -33,7 +37,7 @@ from pipeline.runtime.played import PlayedBoard
 from pipeline.view import heatplot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 TICK_S = 0.25  # of the model and of the files
 PERIOD_S = 0.05  # of stopping and continuing; a cgroup's period is 0.1 s
@@ -244,67 +248,84 @@ class Twin:
         return found | {"level": limits.level, "rung": Rung(limits.rung).name.lower(), "queue_s": round(waits, 3)}
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run from the command line; the exit status is the command's."""
+    given = list(sys.argv[1:] if words is None else words)
+    cut = given.index("--") if "--" in given else len(given)
+    parser = _parser()
+    args = parser.parse_args(given[:cut])
+    for path in (args.rows, args.report):
+        if path is not None and not path.absolute().parent.is_dir():
+            parser.error(f"{path}: there is no folder {path.absolute().parent}")
+    try:
+        return _drawn(parser, args) if args.draw else _played(parser, args, given[cut + 1 :])
+    except (ConfigError, OSError) as error:
+        print(f"thermal_twin: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tools.thermal_twin", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    everything = float(len(os.sched_getaffinity(0)))
     parser.add_argument("board", nargs="?", help=f"{', '.join(heat.BODIES)}; with @AMBIENT in degrees Celsius")
     parser.add_argument("--root", type=Path, help="where the board's files are to be")
     parser.add_argument(
-        "--cores",
-        type=float,
-        default=float(len(os.sched_getaffinity(0))),
-        help="busy cores that are full load; default: all that may be used",
+        "--cores", type=_over(0.0), default=everything, help="busy cores that are full load; default: all there are"
     )
     parser.add_argument(
-        "--warm", type=float, default=0.0, metavar="LOAD", help="it has worked at this load for long, 0..1"
+        "--warm", type=_share, default=0.0, metavar="LOAD", help="it has worked at this load for long, 0..1"
     )
-    parser.add_argument("--seconds", type=float, help="end the command after so long")
+    parser.add_argument("--seconds", type=_over(0.0), help="end the command after so long")
     parser.add_argument("--run-dir", type=Path, help="the daemon's runtime folder: then what waits is recorded too")
     parser.add_argument("--rows", type=Path, help="write one line a second")
     parser.add_argument("--report", type=Path, help="draw the run, an SVG")
     parser.add_argument(
         "--draw", type=Path, metavar="FILE", help="draw these rows (heat.jsonl of a replay) and run nothing"
     )
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="-- what runs on the board")
-    args = parser.parse_args()
-    try:
-        return _drawn(parser, args) if args.draw else _played(parser, args)
-    except (ConfigError, OSError) as error:
-        print(f"thermal_twin: {error}", file=sys.stderr)
-        return 1
+    return parser
+
+
+def _over(least: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        if not (value := float(text)) > least:
+            raise argparse.ArgumentTypeError(f"{text}: a number over {least:g} is wanted")
+        return value
+
+    return number
+
+
+def _share(text: str) -> float:
+    if not 0 <= (value := float(text)) <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: a share from 0 to 1 is wanted")
+    return value
 
 
 def _drawn(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     if not args.report:
         parser.error("--draw needs --report FILE.svg")
-    rows = [json.loads(line) for line in args.draw.read_text(encoding="utf-8").splitlines()]
-    args.report.write_text(heatplot.svg(args.draw.name, rows), encoding="utf-8")
+    args.report.write_text(heatplot.svg(args.draw.name, heatplot.read(args.draw)), encoding="utf-8")
     return 0
 
 
-def _played(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+def _played(parser: argparse.ArgumentParser, args: argparse.Namespace, command: Sequence[str]) -> int:
     if not (args.board and args.root and command):
-        parser.error("a board, --root and a command are needed")
-    twin = Twin(heat.place(args.board), args.root, command, cores=args.cores, warm=args.warm, run_dir=args.run_dir)
-    print(
-        f'{args.board} in {args.root}: [governor] sysfs = "{args.root}"; limited by {twin.limited_by}', file=sys.stderr
-    )
-    try:
+        parser.error("a board, --root ROOT, and behind -- a command are needed")
+    root, place = args.root.absolute(), heat.place(args.board)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as by Ctrl-C: nobody stays limited
+    twin = Twin(place, root, command, cores=args.cores, warm=args.warm, run_dir=args.run_dir)
+    print(f'{args.board}: [governor] sysfs = "{root}"; limited by {twin.limited_by}', file=sys.stderr)
+    with suppress(KeyboardInterrupt):
         twin.run(args.seconds)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        if twin.process.poll() is None:
-            twin.process.terminate()
+    if twin.process.poll() is None:
+        twin.process.terminate()
     status = twin.process.wait()
     if args.rows:
         args.rows.write_text("".join(json.dumps(row) + "\n" for row in twin.rows), encoding="utf-8")
     if args.report and twin.rows:
         args.report.write_text(heatplot.svg(args.board, twin.rows), encoding="utf-8")
-    return status
+    return 128 - status if status < 0 else status
 
 
 if __name__ == "__main__":

@@ -165,8 +165,17 @@ def disk(folder: str, free_mb: float, wanted_mb: float, *, writable: bool) -> Fi
     return Finding("ok", "state folder", told)
 
 
-def heat(zones: Sequence[Zone]) -> Iterator[Finding]:
-    """Each zone against the temperature at which the kernel begins to slow the device down."""
+def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]:
+    """Each zone against the temperature at which the kernel begins to slow the device down; and those asked for."""
+    missing = [name for name in wanted if not any(name in {zone.type, zone.name} for zone in zones)]
+    if missing:
+        there = ", ".join(sorted({zone.type for zone in zones})) or "none"
+        yield Finding(
+            "trouble",
+            "heat",
+            f"governor.zones: no zone {', '.join(missing)}, which counts as hot",
+            f"there are: {there}",
+        )
     if not zones:
         yield Finding(
             "note", "heat", "no thermal zone: nobody can tell when it gets too hot", "a kernel with its sensors"

@@ -13,6 +13,7 @@ from pipeline.core.errors import ConfigError
 
 _POWER_EXPONENT = 2.4  # of the frequency: voltage rises with it (between f^2 and f^3 on mobile chips)
 _MEMORY_SHARE = 0.55  # of a decode's time that does not depend on the frequency: it waits for memory
+_COLDEST_C, _WARMEST_C = -40.0, 70.0  # of air in which such boards are put
 _STEP_S = 1.0  # of integration at most; the smaller mass has a time constant of 6 s and more
 
 
@@ -74,8 +75,11 @@ def place(text: str) -> Place:
     preset, at, ambient = text.partition("@")
     if preset not in BODIES:
         raise ConfigError(f"no board `{preset}`: there are {', '.join(BODIES)}, each with @AMBIENT, such as rk3588@35")
-    if at and not re.fullmatch(r"-?\d{1,2}(\.\d+)?", ambient):
-        raise ConfigError(f"`{text}`: write the temperature of the air in degrees Celsius, such as {preset}@35")
+    if at and not (re.fullmatch(r"-?\d{1,3}(\.\d+)?", ambient) and _COLDEST_C <= float(ambient) <= _WARMEST_C):
+        raise ConfigError(
+            f"`{text}`: write the temperature of the air as a number of degrees Celsius from {_COLDEST_C:g} to "
+            f"{_WARMEST_C:g}, such as {preset}@35"
+        )
     return Place(preset, BODIES[preset], float(ambient) if at else 25.0)
 
 

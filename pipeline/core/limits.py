@@ -40,6 +40,7 @@ class Limits(NamedTuple):
         duty: Share of time that inference may take; below 1 where frequencies cannot be set.
         stride: Every so many-th picture is looked at.
         temp_c: Of the hottest sensor; None: nothing tells.
+        observing: The level is what would hold, if the governor might act; nothing is held back.
     """
 
     rung: Rung = Rung.FULL
@@ -48,6 +49,7 @@ class Limits(NamedTuple):
     duty: float = 1.0
     stride: int = 1
     temp_c: float | None = None
+    observing: bool = False
 
     @property
     def silent(self) -> bool:
@@ -65,26 +67,30 @@ FREE = Limits()
 
 # Bits of a word, from the lowest: how many, then what.
 _RUNG, _LEVEL, _PAUSED, _DUTY, _STRIDE, _KNOWN, _TEMP = (0, 4), (4, 4), (8, 1), (9, 7), (16, 8), (24, 1), (25, 16)
+_OBSERVING = (41, 1)
+_PLACES = (_RUNG, _LEVEL, _PAUSED, _DUTY, _STRIDE, _KNOWN, _TEMP, _OBSERVING)
 _COLDEST_C = -100.0  # below what any sensor of a board that runs says
 
 
 def packed(limits: Limits) -> int:
-    """As one number of 41 bits, so that it is written and read whole; temperatures to a tenth of a degree."""
+    """As one number of 42 bits, so that it is written and read whole; temperatures to a tenth of a degree."""
     known = limits.temp_c is not None
     temp = round((min(limits.temp_c, 400.0) - _COLDEST_C) * 10) if limits.temp_c is not None else 0
-    numbers = (limits.rung, limits.level, limits.paused, round(limits.duty * 100), limits.stride, known, max(0, temp))
-    places = (_RUNG, _LEVEL, _PAUSED, _DUTY, _STRIDE, _KNOWN, _TEMP)
-    return sum((int(number) & (1 << bits) - 1) << at for number, (at, bits) in zip(numbers, places, strict=True))
+    numbers = (
+        limits.rung, limits.level, limits.paused, round(limits.duty * 100), limits.stride, known, max(0, temp),
+        limits.observing,
+    )  # fmt: skip
+    return sum((int(number) & (1 << bits) - 1) << at for number, (at, bits) in zip(numbers, _PLACES, strict=True))
 
 
 def unpacked(word: int) -> Limits:
     """The limits of such a number; 0, which nobody has written yet, holds nothing back."""
     if not word:
         return FREE
-    numbers = (word >> at & (1 << bits) - 1 for at, bits in (_RUNG, _LEVEL, _PAUSED, _DUTY, _STRIDE, _KNOWN, _TEMP))
-    rung, level, paused, duty, stride, known, temp = numbers
+    numbers = (word >> at & (1 << bits) - 1 for at, bits in _PLACES)
+    rung, level, paused, duty, stride, known, temp, observing = numbers
     temp_c = round(temp / 10 + _COLDEST_C, 1) if known else None
-    return Limits(Rung(rung), level, bool(paused), duty / 100, stride, temp_c)
+    return Limits(Rung(rung), level, bool(paused), duty / 100, stride, temp_c, bool(observing))
 
 
 class Held:

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from pipeline.runtime import clocks, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pipeline.core.placing import Machine, Plan
     from pipeline.core.settings import Settings
@@ -88,9 +88,13 @@ def findings(device: Device) -> Iterator[Finding]:
     yield diagnosis.tasks(_most_tasks(roots), _tasks(roots), need)
     yield diagnosis.files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     yield _disk(device)
-    yield from diagnosis.heat(sysfs.zones(roots.sys))
-    yield from diagnosis.clocks(sysfs.knobs(roots.sys))
-    yield from diagnosis.energy(sysfs.energy(roots.sys))
+    governor = device.settings.governor
+    board_at = Path(governor.sysfs) if roots.sys == sysfs.ROOT else roots.sys
+    if not board_at.is_dir():
+        yield Finding("trouble", "heat", f"governor.sysfs: {board_at} is not there", "leave it at /sys")
+    yield from diagnosis.heat(sysfs.zones(board_at), governor.zones)
+    yield from diagnosis.clocks(sysfs.knobs(board_at))
+    yield from diagnosis.energy(sysfs.energy(board_at))
     yield diagnosis.clock(time.time(), synchronised=clocks.synchronised())
     enough = memory.available_mb is None or memory.available_mb > _SPARE_MB
     measured = bandwidth(device.plan.threads) if enough else None
@@ -113,6 +117,7 @@ def bandwidth(threads: int, size: int = _COPIED) -> float:
         size: Bytes that are copied.
     """
     whole, copy = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    threads = max(1, threads)
     edges = [size * part // threads for part in range(threads + 1)]
     parts = [(copy[start:end], whole[start:end]) for start, end in pairwise(edges)]
     best = 0.0

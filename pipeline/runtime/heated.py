@@ -93,6 +93,17 @@ class HeatedRun:
             while message.frame.pts_ns >= (self._at_s + 1) * _SECOND_NS:
                 yield self._second(message)
 
+    def summed_up(self) -> dict[str, float]:
+        """How warm it got, and what that did."""
+        if not self.rows:
+            return {}
+        return {
+            "temp_c_first": round(self.rows[0].temp_c, 1),
+            "temp_c_most": round(max(row.temp_c for row in self.rows), 1),
+            "level_most": max(row.level for row in self.rows),
+            "queue_s_most": round(max(row.queue_s for row in self.rows), 1),
+        }
+
     def close(self) -> None:
         """Remove the board's files."""
         shutil.rmtree(self._folder, ignore_errors=True)

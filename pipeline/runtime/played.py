@@ -60,7 +60,8 @@ class PlayedBoard:
         self._bound = place.body.most_khz
         watts = heat.power_w(place.body, load, 1.0)
         warmth = heat.settled(place.body, place.ambient_c, watts)
-        over = max(0.0, warmth.chip_c - _COOLED_C)
+        idle_c = heat.settled(place.body, place.ambient_c, place.body.idle_w).chip_c
+        over = max(0.0, warmth.chip_c - max(_COOLED_C, idle_c))
         self._warmth = heat.Warmth(warmth.chip_c - over, warmth.housing_c - over)
         self._write_tree()
         self.moment = self._now(watts)

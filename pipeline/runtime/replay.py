@@ -87,6 +87,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     incidents: int = 0
     events: int = 0
     latency_ms: dict[str, tuple[float, float, int]] = {}  # per stage: median, 95th percentile, messages
+    heat: dict[str, float] = {}  # on a board that warms up: temp_c_first, temp_c_most, level_most, queue_s_most
 
 
 class Column(IntEnum):
@@ -287,6 +288,7 @@ class Replay:
             outcome.status, outcome.reason = "failed", str(error)
         if heated:
             heated.close()
+            outcome.heat = heated.summed_up()
             rows = (msgspec.json.encode({"recording": recording.name, **row._asdict()}) for row in heated.rows)
             (part / _HEAT).write_bytes(b"".join(row + b"\n" for row in rows))
         _fill(outcome, run, row)

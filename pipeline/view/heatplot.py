@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import msgspec
+
+from pipeline.core.decoding import decode
+from pipeline.core.errors import ConfigError
 from pipeline.core.limits import Rung
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 960, 70, 20, 110, 34, 46
 _COLOURS = ("#b3261e", "#1b5e9e", "#2e7d32", "#8a5a00")
@@ -27,8 +32,43 @@ class Panel(NamedTuple):
     names: tuple[str, ...] = ()  # of the values 0, 1, 2 ...
 
 
+def read(path: Path) -> list[dict[str, object]]:
+    """The rows of a file, of several recordings one after the other in time.
+
+    Raises:
+        ConfigError: It is none of `heat.jsonl`, or empty.
+        OSError: It cannot be read.
+    """
+    found: list[dict[str, object]] = []
+    since, before, recording = 0.0, 0.0, None
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = decode(line, _Row)
+        except msgspec.DecodeError as error:
+            raise ConfigError(
+                f"{path}: line {number} is no row of heat.jsonl, which `pipeline replay --heat --out` writes ({error})"
+            ) from error
+        if found and row.recording != recording:  # each is on a board of its own
+            since = before
+        recording, before = row.recording, since + row.at_s
+        found.append({**msgspec.to_builtins(row), "at_s": before})
+    if not found:
+        raise ConfigError(f"{path}: there are no rows in it: the recording is shorter than a second, or unreadable")
+    return found
+
+
+class _Row(msgspec.Struct, frozen=True):
+    at_s: float
+    temp_c: float
+    frequency: float
+    rung: Literal["full", "verdicts", "templates", "classes", "motion"]
+    queue_s: float
+    served_s: float
+    recording: str = ""
+
+
 def svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
-    """Draw rows of `heat.jsonl`, one a second. Raises KeyError: a row is none of those."""
+    """Draw rows as `read` gives them, one a second, at least one."""
     at = [_number(row, "at_s") for row in rows]
     temps = [_number(row, "temp_c") for row in rows]
     queue = [_number(row, "queue_s") for row in rows]

@@ -132,7 +132,10 @@ def _inputs(outcomes: list[Outcome]) -> Table:
     for one in outcomes:
         frames = f"{one.frames}/{one.declared}" if one.declared and one.declared != one.frames else str(one.frames)
         state = Text(one.status, style=_STYLES[one.status])
-        name, reason = timeline.printable(one.name), timeline.printable(one.reason)
+        warmth = f"{one.heat['temp_c_first']:g} to {one.heat['temp_c_most']:g} C" if one.heat else ""
+        slowed = f", down to level {one.heat['level_most']:g}" if one.heat.get("level_most") else ""
+        reason = "; ".join(part for part in (one.reason, warmth + slowed) if part)
+        name, reason = timeline.printable(one.name), timeline.printable(reason)
         table.add_row(name, state, frames, f"{one.media_s:.1f}", str(one.incidents), reason)
     return table
 

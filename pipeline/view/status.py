@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from rich.box import HEAVY_HEAD, SIMPLE
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _EVERY_S = 1.0
 _BAR = 24  # characters
+_WIDE = 132  # columns that all of a process take
+_ALWAYS = ("process", "state", "beat_s")
 _HOT_C, _WARM_C = 82.0, 72.0
 
 
@@ -42,16 +46,19 @@ def show(run_dir: Path | None, *, as_json: bool, watch: bool) -> None:
         return
     screen = console()
     if not watch:
-        screen.print(_drawn(board))
+        screen.print(_drawn(board, screen.width))
         return
-    try:
-        with Live(_drawn(board), console=screen, auto_refresh=False, screen=screen.is_terminal) as live:
+    with suppress(KeyboardInterrupt):
+        if not screen.is_terminal:
+            while True:  # one after the other, for whoever keeps them
+                screen.print(_drawn(board))
+                time.sleep(_EVERY_S)
+                attached(run_dir)
+        with Live(_drawn(board), console=screen, auto_refresh=False, screen=True) as live:
             while True:
                 time.sleep(_EVERY_S)
                 attached(run_dir)
-                live.update(_drawn(board), refresh=True)
-    except KeyboardInterrupt:
-        return
+                live.update(_drawn(board, screen.width), refresh=True)
 
 
 def _device(board: Board) -> dict[str, object]:
@@ -61,7 +68,8 @@ def _device(board: Board) -> dict[str, object]:
     return {
         "temp_c": limits.temp_c,
         "level": limits.level,
-        "speed": LEVELS[limits.level],
+        "speed": 1.0 if limits.observing else LEVELS[limits.level],
+        "observing": limits.observing,
         "paused": limits.paused,
         "duty": limits.duty,
         "stride": limits.stride,
@@ -100,11 +108,13 @@ def _row(board: Board, name: str) -> dict[str, str | int | float | None]:
     }
 
 
-def _drawn(board: Board) -> Group:
+def _drawn(board: Board, width: int = _WIDE) -> Group:
+    """Both tables; where there is little room, of the processes what tells something."""
     rows = [_row(board, name) for name in board.names[1:]]
-    table = Table(*rows[0], title="Processes", title_justify="left")
+    shown = [name for name in rows[0] if width >= _WIDE or name in _ALWAYS or any(row[name] for row in rows)]
+    table = Table(*shown, title="Processes", title_justify="left", box=SIMPLE if width < _WIDE else HEAVY_HEAD)
     for row in rows:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row.values()))
+        table.add_row(*("-" if row[name] is None else str(row[name]) for name in shown))
     return Group(_panel(board), table)
 
 
@@ -128,7 +138,7 @@ def _panel(board: Board) -> Table:
 
 def _temperature(limits: Limits) -> Text:
     if limits.temp_c is None:
-        return Text("no sensor tells", "dim")
+        return Text("no sensor tells: taken for hot", "yellow") if limits.level else Text("no sensor tells", "dim")
     style = "red" if limits.temp_c >= _HOT_C else "yellow" if limits.temp_c >= _WARM_C else "green"
     filled = max(0, min(_BAR, round((limits.temp_c - 30) / 60 * _BAR)))
     return Text(f"{limits.temp_c:5.1f} C  {'#' * filled}{'.' * (_BAR - filled)}", style)
@@ -138,6 +148,8 @@ def _speed(limits: Limits) -> Text:
     if limits.paused:
         return Text("the language model stands still until the board has cooled", "red")
     told = f"level {limits.level} of {len(LEVELS) - 1}: {LEVELS[limits.level]:.0%}"
+    if limits.observing:
+        return Text(f"full: it only observes, and would be at {told}" if limits.level else "full: it only observes")
     if limits.duty < 1:
         told += f", inference rests {1 - limits.duty:.0%} of the time"
     if limits.stride > 1:

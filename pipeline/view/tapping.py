@@ -61,6 +61,10 @@ def attached(run_dir: Path | None) -> tuple[Path, Board]:
     try:
         folders.check_held(folder)
         return folder, Board.open(folder / "board")
+    except PermissionError as error:
+        raise RunDirectoryError(
+            f"{folder}: may not be read by this user: ask as who started the daemon, or as root"
+        ) from error
     except (OSError, ValueError) as error:
         raise RunDirectoryError(
             f"{folder}: no daemon runs here: start one with `pipeline run CONFIG`, or name its folder with --run-dir"

@@ -9,10 +9,13 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pipeline.core import heat, sysfs
 from pipeline.runtime.played import PlayedBoard
+from pipeline.view import heatplot
+from tests.daemons import eventually
 from tools import thermal_twin
 from tools.make_footage import make
 from tools.thermal_twin import Stops, Twin, limiter, of_session
@@ -65,6 +68,13 @@ def test_rows_of_a_replay_are_drawn(tmp_path):
     assert run.returncode == 0, run.stderr
     drawn = ET.fromstring((tmp_path / "a.svg").read_text(encoding="utf-8"))
     assert "temperature, C" in "".join(drawn.itertext())
+
+
+def test_a_played_board_is_never_cooler_than_without_work(tmp_path):
+    place = heat.place("fanless_cam@70")
+    for load in (0.0, 1.0):
+        idle = heat.settled(place.body, 70.0, place.body.idle_w).chip_c
+        assert PlayedBoard(place, tmp_path, load).moment.temp_c == pytest.approx(idle, abs=0.1)
 
 
 def test_a_played_board_throttles_at_its_trip_until_it_has_cooled(tmp_path):
@@ -127,3 +137,60 @@ def test_a_limiter_can_always_be_had(tmp_path):
     finally:
         process.kill()
         process.wait()
+
+
+def twin(*words, **more):
+    command = [sys.executable, "-m", "tools.thermal_twin", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, **more)
+
+
+def test_a_command_runs_on_a_board_as_the_help_says(tmp_path):
+    run = twin("rk3588@35", "--root", tmp_path / "board", "--report", tmp_path / "a.svg", "--", "sleep", "2")
+    assert run.returncode == 0, run.stderr
+    assert f'sysfs = "{tmp_path}/board"' in run.stderr
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_the_exit_status_of_a_board_is_its_commands(tmp_path):
+    run = twin("rk3588@35", "--root", tmp_path, "--", sys.executable, "-c", "raise SystemExit(7)")
+    assert run.returncode == 7
+
+
+def test_a_board_that_is_ended_ends_its_command_and_leaves_no_group_behind(tmp_path):
+    command = [sys.executable, "-m", "tools.thermal_twin", "rk3588@35", "--root", str(tmp_path), "--", *BUSY]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    told = process.stderr.readline()
+    child = eventually(lambda: psutil.Process(process.pid).children(), 10, "started")[0]
+    process.terminate()
+    assert process.wait(10) == 128 + 15
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    if "quota of " in told:
+        assert not Path(told.partition("quota of ")[2].strip()).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("", "no rows"), ('{"type": "x"}\n', "line 1 is no row"), ("hello\n", "line 1 is no row")],
+)
+def test_what_are_no_rows_is_not_drawn(tmp_path, text, reason):
+    (tmp_path / "rows").write_text(text, encoding="utf-8")
+    run = twin("--draw", tmp_path / "rows", "--report", tmp_path / "a.svg")
+    assert run.returncode == 1
+    assert reason in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_several_recordings_are_drawn_one_after_the_other(tmp_path):
+    row = {"temp_c": 50.0, "frequency": 1.0, "rung": "full", "queue_s": 0.0, "served_s": 0.0}
+    lines = [{"recording": name, "at_s": at, **row} for name in ("a", "b") for at in (1, 2, 3)]
+    (tmp_path / "rows").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert [row["at_s"] for row in heatplot.read(tmp_path / "rows")] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "options", [("--warm", "7"), ("--cores", "0"), ("--seconds", "-1"), ("--report", "/nope/a.svg")]
+)
+def test_nonsense_is_refused_before_anything_runs(tmp_path, options):
+    run = twin("rk3588", "--root", tmp_path, *options, "--", "touch", tmp_path / "ran")
+    assert run.returncode == 2
+    assert not (tmp_path / "ran").exists()

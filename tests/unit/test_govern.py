@@ -128,6 +128,37 @@ def test_the_originals_are_written_back_after_a_crash(tmp_path):
     assert board.khz() == 2_016_000
 
 
+def test_a_governor_that_is_killed_and_replaced_knows_the_originals(tmp_path):
+    board = Board(tmp_path / "sys")
+    Run(board, state_dir=tmp_path).pass_s(60, 82.5)
+    assert board.khz() < MOST
+    again = Run(board, state_dir=tmp_path)
+    again.pass_s(60, 82.5)
+    assert board.khz() < MOST
+    again.stage.close()
+    assert board.khz() == MOST
+
+
+def test_what_somebody_else_writes_meanwhile_is_what_they_get_back(tmp_path):
+    board = Board(tmp_path / "sys")
+    run = Run(board, state_dir=tmp_path)
+    run.pass_s(200, 79.0)
+    put(board.frequency, 1_608_000)
+    run.pass_s(200, 79.0)
+    assert board.khz() == 1_608_000
+    run.stage.close()
+    assert board.khz() == 1_608_000
+
+
+def test_a_bound_that_somebody_has_raised_after_a_crash_stays(tmp_path):
+    board = Board(tmp_path / "sys")
+    put(board.frequency, 1_608_000)
+    Run(board, state_dir=tmp_path).pass_s(60, 82.5)
+    put(board.frequency, 2_016_000)
+    Run(board, state_dir=tmp_path)
+    assert board.khz() == 2_016_000
+
+
 def test_originals_are_written_to_no_file_but_a_frequency(tmp_path):
     victim = put(tmp_path / "victim", 7)
     (tmp_path / "frequencies.json").write_text(json.dumps({str(victim): 1}), encoding="utf-8")
@@ -155,7 +186,8 @@ def test_an_observer_says_what_it_would_do_and_does_nothing(tmp_path):
     told = run.pass_s(60, 82.5)
     assert told[0].details["acts_by"] == "nothing: it only observes"
     assert run.board.khz() == MOST
-    assert run.limits._replace(temp_c=None) == FREE
+    assert run.limits.observing
+    assert run.limits._replace(temp_c=None, level=0, observing=False) == FREE
 
 
 def test_switched_off_it_does_not_look(tmp_path):

@@ -193,7 +193,7 @@ def test_a_board_is_named_with_the_air_around_it():
     assert heat.place("rpi5").ambient_c == 25.0
 
 
-@pytest.mark.parametrize("text", ["toaster", "rk3588@warm", "rk3588@", "rk3588@300"])
+@pytest.mark.parametrize("text", ["toaster", "rk3588@warm", "rk3588@", "rk3588@71", "rk3588@300", "rk3588@35C"])
 def test_a_board_that_is_none_is_refused_with_what_there_is(text):
     with pytest.raises(ConfigError, match="rk3588"):
         heat.place(text)

@@ -112,7 +112,7 @@ def test_every_change_has_a_reason_and_nothing_else_has_one(loads):
         Limits,
         rung=st.sampled_from(Rung), level=st.integers(0, 4), paused=st.booleans(),
         duty=st.integers(1, 100).map(lambda percent: percent / 100), stride=st.integers(1, 255),
-        temp_c=st.none() | st.integers(-400, 1500).map(lambda tenths: tenths / 10),
+        observing=st.booleans(), temp_c=st.none() | st.integers(-400, 1500).map(lambda tenths: tenths / 10),
     )
 )  # fmt: skip
 def test_limits_come_out_of_their_word_as_they_went_in(limits):
