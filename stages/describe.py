@@ -78,7 +78,8 @@ class _Job:
         """Whether it is, or would be: what cannot be ready in time is not begun, so that others are."""
         if self.until_ns is None:
             return False
-        return self.until_ns <= now_ns + (takes_ns if self.work is None else 0)
+        hopeless = takes_ns > self.until_ns - self.since_ns  # then it is tried all the same: it may go faster now
+        return self.until_ns <= now_ns + (0 if self.work is not None or hopeless else takes_ns)
 
     def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
         """Lower is sooner: by priority and age; among equals what ends an incident or has aged, then the oldest."""

@@ -25,6 +25,7 @@ log = structlog.get_logger()
 
 _EVERY_NS = 1_000_000_000
 _PROCESSORS = ("cpu", "soc", "gpu", "npu", "core", "pkg", "package", "k10temp")  # in the types of zones that matter
+_CLEAR_NS = 60_000_000_000  # sensors that tell for so long tell again
 _INFERS = 0.05  # of the time: less is no inference that heats
 _ODD_TRIP_C = (50.0, 120.0)  # a trip outside is none that a board runs to
 _KEPT = "frequencies.json"
@@ -61,6 +62,7 @@ class Govern(Stage):
         self._work: Work | None = None
         self._looked_ns = self._watched_ns = 0
         self._found: governor.Step | None = None
+        self._told_blind, self._clear_ns = False, 0
         self._metered_at: dict[Path, int] = {}
         self._joules = 0.0
 
@@ -68,23 +70,29 @@ class Govern(Stage):
         """Find sensors and frequencies, and write back what a life before this one did not."""
         root, folder = Path(self._settings.sysfs), self.context.state_dir
         self._zones = _chosen(sysfs.zones(root), self._settings.zones)
+        self._told: set[Path] = {one.path for one in self._zones if self._settings.zones}  # these must tell
         trips = [one.passive_trip_c for one in self._zones if one.passive_trip_c is not None]
         told = min((trip for trip in trips if _ODD_TRIP_C[0] <= trip <= _ODD_TRIP_C[1]), default=governor.TRIP_C)
         self._bands = governor.Bands.below(self._settings.trip_c or told)
         self._meters = energy.meters(sysfs.energy(root))
         may = self._settings.frequencies and self._settings.mode == "act"
-        knobs = Knobs(sysfs.knobs(root), folder / _KEPT if folder else None)
-        knobs.restore()
-        self._knobs = knobs if may else Knobs([], None)
-        self._senses = bool(self._zones or self._settings.zones) and self._settings.mode != "off"
+        kept = folder / _KEPT if folder else None
+        if not (may and self.context.lives):  # else the life before this one was in the midst of it
+            Knobs(sysfs.knobs(root), kept).restore()
+        self._knobs = Knobs(sysfs.knobs(root), kept) if may else Knobs([], None)
         log.info(
             "governing", mode=self._settings.mode, sensors=len(self._zones), trip_c=self._bands.critical + 1,
             acts_by=self._acts_by,
         )  # fmt: skip
 
     def begin(self) -> Outputs:
-        """Nothing is held back, until something is measured."""
-        self.context.limits.set(FREE)
+        """Nothing is held back until something is measured; a life that follows another goes on where that was."""
+        held = self.context.limits.get()
+        if self.context.lives and self._settings.mode == "act":
+            self._heat = governor.State(level=held.level, paused=held.paused)
+            self._load = shedding.State(rung=held.rung, told=held.rung)
+        else:
+            self.context.limits.set(FREE)
         yield from ()
 
     def handle(self, message: AnyMessage) -> Outputs:
@@ -131,35 +139,52 @@ class Govern(Stage):
     def _acts_by(self) -> str:
         if self._settings.mode != "act":
             return "nothing: it only observes"
-        if self._knobs:
+        if self._knobs and not self._knobs.failing:
             return f"the frequencies of {self._knobs.names}"
         return "rest between forwards, and fewer pictures"
 
     def _governed(self, before: Work, work: Work, passed_s: float) -> list[_Told]:
         """Heat."""
-        if not self._senses:
+        zones = self._telling()
+        if not zones:
             return []
         busy_s = work.inferring_s - before.inferring_s
         reading = governor.Reading(
             self._looked_ns / 1e9,
-            tuple(sysfs.celsius(one.path / "temp") for one in self._zones),
+            tuple(temp for _, temp in zones),
             busy_s if busy_s >= _INFERS * passed_s else 0.0,
-            tuple(one.type for one in self._zones),
+            tuple(name for name, _ in zones),
         )
         self._heat, found = governor.step(self._heat, reading, self._bands)
         self._obey(found)
         before_that, self._found = self._found, found
-        return list(_heat_told(before_that, found, self._acts_by))
+        return [*_heat_told(before_that, found, self._acts_by), *self._sensors_told(found.blind)]
+
+    def _telling(self) -> list[tuple[str, float | None]]:
+        """Names and temperatures of the sensors that ever told one; one that is switched on later counts from then."""
+        temps = [(one, sysfs.celsius(one.path / "temp")) for one in self._zones]
+        self._told.update(one.path for one, temp in temps if temp is not None)
+        return [(one.type, temp) for one, temp in temps if one.path in self._told]
+
+    def _sensors_told(self, blind: str) -> list[_Told]:
+        """Say once that a sensor is lost, and once that all tell again: when they have for a minute."""
+        self._clear_ns = self._looked_ns if blind else self._clear_ns
+        if blind and not self._told_blind:
+            self._told_blind = True
+            return [("thermal.sensor_lost", Priority.WARNING, {"reason": f"{blind}: taken for hot"})]
+        if self._told_blind and self._looked_ns - self._clear_ns >= _CLEAR_NS:
+            self._told_blind = False
+            return [("thermal.sensor_lost", Priority.ROUTINE, {"reason": "the sensors tell again"})]
+        return []
 
     def _obey(self, found: governor.Step) -> None:
         """Let the board keep to a level, by its frequencies where they can be set."""
         limits = self.context.limits.get()
         temp = None if math.isnan(found.temp_c) else round(found.temp_c, 1)
         if self._settings.mode == "act":
-            if found.level != found.was and self._knobs:
-                self._knobs.set(governor.LEVELS[found.level])
+            self._knobs.hold(governor.LEVELS[found.level])
             means = _MEANS[found.level]
-            duty = 1.0 if self._knobs else means.duty
+            duty = 1.0 if self._knobs and not self._knobs.failing else means.duty
             limits = limits._replace(level=found.level, paused=found.paused, duty=duty, stride=means.stride)
         else:
             limits = limits._replace(level=found.level, observing=True)
@@ -199,7 +224,7 @@ class Govern(Stage):
                 self._memory.get(name, watches.Memory()), mb, settings.leak_mb_per_h, settings.recycle_mb
             )
             self._memory[name] = memory
-            recycle = growth.recycle and settings.mode == "act"
+            recycle = growth.recycle and settings.mode == "act" and self.context.limits.recycle(name)
             if growth.tell or recycle:
                 details: Details = {
                     "stage": name, "mb": round(mb, 1), "mb_per_h": round(growth.mb_per_h, 1),
@@ -207,7 +232,6 @@ class Govern(Stage):
                 }  # fmt: skip
                 told.append(("system.memory_slope", Priority.WARNING, details))
             if recycle:
-                self.context.limits.recycle(name)
                 self._memory[name] = watches.Memory()
         slowed = (limits.level > 0 and not limits.observing) or limits.duty < 1 or limits.rung > Rung.FULL
         for name, pieces in work.pieces.items():
@@ -230,10 +254,6 @@ def _heat_told(before: governor.Step | None, found: governor.Step, acts_by: str)
         details: Details = {"level": found.level, "was": found.was, "rule": found.rule, "reason": found.reason}
         priority = Priority.ROUTINE if found.level < found.was else Priority.WARNING
         yield "thermal.level", priority, {**details, "acts_by": acts_by}
-    if found.blind and not (before and before.blind):
-        yield "thermal.sensor_lost", Priority.WARNING, {"reason": f"{found.blind}: taken for hot"}
-    if before and before.blind and not found.blind:
-        yield "thermal.sensor_lost", Priority.ROUTINE, {"reason": "the sensors tell again"}
     if found.paused and not (before and before.paused):
         reason = f"{found.temp_c:.1f} C: the language model stands still until the board has cooled"
         yield "thermal.critical", Priority.ALARM, {"reason": reason}
@@ -243,7 +263,7 @@ def _heat_told(before: governor.Step | None, found: governor.Step, acts_by: str)
 
 
 def _chosen(zones: list[sysfs.Zone], wanted: tuple[str, ...]) -> list[sysfs.Zone]:
-    """Those that are asked for by type or name; else those of processors that tell something, else all that do.
+    """Those that are asked for by type or name; else those of processors, else all.
 
     One that is asked for and not there is one that does not tell: better a slow board than one nobody looks after.
     """
@@ -251,5 +271,4 @@ def _chosen(zones: list[sysfs.Zone], wanted: tuple[str, ...]) -> list[sysfs.Zone
         found = [one for one in zones if one.type in wanted or one.name in wanted]
         missing = set(wanted) - {word for one in found for word in (one.type, one.name)}
         return [*found, *(sysfs.Zone(name, name, Path(name), None, None) for name in sorted(missing))]
-    told = [one for one in zones if one.temp_c is not None]
-    return [one for one in told if any(word in one.type.lower() for word in _PROCESSORS)] or told
+    return [one for one in zones if any(word in one.type.lower() for word in _PROCESSORS)] or zones

@@ -12,6 +12,7 @@ from pipeline.core import sysfs
 from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pipeline.core.sysfs import Knob
@@ -29,13 +30,14 @@ class Knobs:
         kept: Where it is written down how they were before they were touched; None: nowhere.
     """
 
-    def __init__(self, knobs: list[Knob], kept: Path | None) -> None:
-        self._knobs = [one for one in knobs if _heats(one) and one.writable and one.now and one.most]
-        self._paths = {str(one.path): one.path for one in self._knobs}
+    def __init__(self, knobs: Sequence[Knob], kept: Path | None) -> None:
+        heating = (one for one in knobs if _heats(one) and one.writable)
+        self._knobs = {str(one.path): one for one in heating if one.now and one.most}
         self._kept = kept
-        self._originals = self._left()
-        self._ours: dict[Path, int | None] = {}  # what they say since we wrote them
-        self.refused = next((one.name for one in knobs if _heats(one) and not one.writable), "")
+        self._asked: dict[str, int] = {}  # of each, what we wrote
+        self._originals, self._elsewhere = self._left()
+        self._ours: dict[str, int | None] = {}  # what they say since we wrote them
+        self.failing = False  # one could not be written, or what they were not be kept
 
     def __bool__(self) -> bool:
         return bool(self._knobs)
@@ -43,82 +45,103 @@ class Knobs:
     @property
     def names(self) -> str:
         """What is bounded."""
-        return ", ".join(one.name for one in self._knobs)
+        return ", ".join(one.name for one in self._knobs.values())
 
-    def set(self, share: float) -> None:
+    def hold(self, share: float) -> None:
         """Bound every frequency to a share of its highest, never above what it was bounded to before.
 
-        What somebody else has written since is what it was bounded to before. A file that cannot be written any more is
-        left alone from then on.
+        To be called again and again: what somebody else has written since is what it was bounded to before, and what
+        could not be written is tried again. Nothing is touched unless it is written down how it was.
         """
-        before = {str(one.path): self._before(one) for one in self._knobs}
-        if share < 1 and before != self._originals:
-            self._keep(before)
-        for one in list(self._knobs):
-            original = before[str(one.path)]
-            if _written(one.path, original if share >= 1 else min(original, _step(one, share))):
-                self._ours[one.path] = sysfs.number(one.path)  # the kernel may have chosen another
-            else:
-                self._knobs.remove(one)
         if share >= 1:
             self.restore()
+            return
+        before = {name: self._before(name) for name in self._knobs}
+        if before != self._originals and not self._keep(before):
+            self.failing = True
+            return
+        self.failing = False
+        for name, knob in self._knobs.items():
+            bound = min(before[name], _step(knob, before[name], share))
+            if name in self._ours and sysfs.number(knob.path) == self._ours[name] and self._asked.get(name) == bound:
+                continue
+            written = _written(knob.path, bound)
+            self.failing |= not written
+            if written:
+                self._asked[name] = bound
+                self._ours[name] = sysfs.number(knob.path)  # the kernel may have chosen another
 
     def restore(self) -> None:
         """Write everything back, and forget it; what cannot be written back now is kept for the next time.
 
-        A bound that is at its original or above it was written by somebody else since, and stays.
+        A bound that is at its original or above it was written by somebody else since, and stays; so does one that
+        says something else than we wrote.
         """
-        failed = {
-            name: value
-            for name, value in self._originals.items()
-            if (sysfs.number(self._paths[name]) or 0) < value and not _written(self._paths[name], value)
-        }
-        self._ours.clear()
+        if not self._originals:
+            self.failing = False
+            return
+        failed = {name: value for name, value in self._originals.items() if not self._given_back(name, value)}
+        self._ours = {name: said for name, said in self._ours.items() if name in failed}
+        self._asked.clear()
         self._keep(failed)
+        self.failing = bool(failed)
 
-    def _before(self, knob: Knob) -> int:
+    def _given_back(self, name: str, value: int) -> bool:
+        path = self._knobs[name].path
+        now = sysfs.number(path)
+        others = name in self._ours and now != self._ours[name]
+        return others or (now is not None and now >= value) or _written(path, value)
+
+    def _before(self, name: str) -> int:
         """What a frequency was bounded to before we touched it, or by somebody else since."""
-        now, name = sysfs.number(knob.path) or knob.now or 0, str(knob.path)
-        touched = knob.path in self._ours and now == self._ours[knob.path]
-        return self._originals.get(name, now) if touched or knob.path not in self._ours else now
+        knob = self._knobs[name]
+        now = sysfs.number(knob.path) or knob.now or 0
+        untouched = name in self._ours and now != self._ours[name]
+        return now if untouched else self._originals.get(name, now)
 
-    def _left(self) -> dict[str, int]:
-        """What a life before this one did not write back."""
+    def _left(self) -> tuple[dict[str, int], dict[str, int]]:
+        """What a life before this one did not write back: of these files, and of others, which are left alone."""
         if self._kept is None or not self._kept.exists():
-            return {}
+            return {}, {}
         try:
             left = decode(self._kept.read_bytes(), dict[str, int])
         except (OSError, msgspec.DecodeError) as error:
             log.warning("originals_unreadable", file=str(self._kept), reason=str(error))
-            return {}
-        return {name: value for name, value in left.items() if name in self._paths}  # and no other file
+            return {}, {}
+        known = {name: value for name, value in left.items() if name in self._knobs and value > 0}
+        return known, {name: value for name, value in left.items() if name not in self._knobs}
 
-    def _keep(self, originals: dict[str, int]) -> None:
-        """Before a file is touched, as whoever is killed afterwards writes nothing."""
-        self._originals = originals
-        if self._kept is None:
-            return
+    def _keep(self, originals: dict[str, int]) -> bool:
+        """Before a file is touched, as whoever is killed afterwards writes nothing. False: it cannot be."""
+        everything = self._elsewhere | originals
         try:
-            if not originals:
+            if self._kept is not None and everything:
+                self._write_down(self._kept, everything)
+            elif self._kept is not None:
                 self._kept.unlink(missing_ok=True)
-                return
-            part = self._kept.with_suffix(".part")
-            with part.open("wb") as file:
-                file.write(msgspec.json.encode(originals))
-                file.flush()
-                os.fsync(file.fileno())
-            part.rename(self._kept)
         except OSError as error:
             log.warning("originals_not_kept", file=str(self._kept), reason=error.strerror)
+            return False
+        self._originals = originals
+        return True
+
+    @staticmethod
+    def _write_down(path: Path, everything: dict[str, int]) -> None:
+        part = path.with_suffix(".part")
+        with part.open("wb") as file:
+            file.write(msgspec.json.encode(everything))
+            file.flush()
+            os.fsync(file.fileno())
+        part.rename(path)
 
 
 def _heats(knob: Knob) -> bool:
     return knob.kind == "cpufreq" or any(word in knob.name for word in _HEATING)
 
 
-def _step(knob: Knob, share: float) -> int:
+def _step(knob: Knob, before: int, share: float) -> int:
     """The highest frequency that there is within a share of the highest; the lowest where none is."""
-    most = round((knob.most or 0) * share)
+    most = round(max(knob.most or 0, before) * share)
     if knob.steps:
         return max((step for step in knob.steps if step <= most), default=knob.steps[0])
     return max(most, knob.least or 0)

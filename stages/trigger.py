@@ -369,7 +369,9 @@ class Trigger(Stage):
     def _described(self, message: m.IncidentDescribed) -> Outputs:
         analysis = message.analysis
         if analysis is None or analysis.status != "pending":
-            self._unanswered.pop(message.incident, None)
+            asked = self._unanswered.get(message.incident)
+            if asked is not None and asked[0].revision == message.revision:  # else it answers an earlier question
+                del self._unanswered[message.incident]
             self._storm = storm.answered(self._storm, message.incident, analysis.status if analysis else "ok")
         ending = self._ending.get(message.incident)
         if ending is not None and message.revision == ending.course.revision and analysis is not None:

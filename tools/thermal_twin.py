@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 TICK_S = 0.25  # of the model and of the files
 PERIOD_S = 0.05  # of stopping and continuing; a cgroup's period is 0.1 s
 _LIBC = ctypes.CDLL(None)
+_PATIENCE_S = 10.0  # for a command to end
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _GROUP = "fieldwatch-twin-"
 _TICKS_A_S = os.sysconf("SC_CLK_TCK")
@@ -318,14 +319,23 @@ def _played(parser: argparse.ArgumentParser, args: argparse.Namespace, command: 
     print(f'{args.board}: [governor] sysfs = "{root}"; limited by {twin.limited_by}', file=sys.stderr)
     with suppress(KeyboardInterrupt):
         twin.run(args.seconds)
-    if twin.process.poll() is None:
-        twin.process.terminate()
-    status = twin.process.wait()
+    status = _ended(twin.process)
     if args.rows:
         args.rows.write_text("".join(json.dumps(row) + "\n" for row in twin.rows), encoding="utf-8")
     if args.report and twin.rows:
         args.report.write_text(heatplot.svg(args.board, twin.rows), encoding="utf-8")
     return 128 - status if status < 0 else status
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Ask a process to end, and see that it does."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        return process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ _PLAUSIBLE_C = (-20.0, 125.0)
 _FILTER_S = 5.0
 _SLOPE_S = 30.0
 _AHEAD_S = 60.0
-_STUCK_S = 120.0
+_STUCK_S, _FINE_K, _COARSE_MOST = 120.0, 0.2, 5.0
+"""A sensor that says the same for so long under load is stuck; one whose steps are coarser than so may do so as many
+times longer, up to so many times: 1 K stands still for minutes on a board in balance."""
+_COOLER_K = 10.0  # so much below the hottest a sensor decides nothing, whether it moves or not
 _DOUBT_S = 3.0  # a sensor that says nothing for less is asked again
 _GAP_S = 5.0  # pauses of inference that do not end a run
 _RUN_S = 180.0  # sustained inference, after which a warm board is taken a level down
@@ -88,6 +91,7 @@ class State(NamedTuple):
     rested_s: float = 0.0
     held: tuple[float | None, ...] = ()  # the last reading of every sensor, and how long it has not changed under load
     held_s: tuple[float, ...] = ()
+    grain_k: tuple[float, ...] = ()  # the smallest step that each was seen to make
     doubt_s: tuple[float, ...] = ()  # for how long every sensor has said nothing that can be believed
     cool_s: float = 0.0  # how long it has been below the lower band
     over: int = 0  # samples in a row at the emergency
@@ -168,17 +172,24 @@ def _sensed(state: State, reading: Reading) -> State:
         (so_far + passed if under_load else so_far) if now == before else 0.0
         for now, before, so_far in zip(reading.temps_c, was, since, strict=True)
     )
+    known = state.grain_k if len(state.grain_k) == len(was) else (math.inf,) * len(was)
+    grain = tuple(_grain(*one) for one in zip(known, was, reading.temps_c, strict=True))
     doubted = state.doubt_s if len(state.doubt_s) == len(was) else (0.0,) * len(was)
     doubt = tuple(
         0.0 if _plausible(value) else so_far + passed for value, so_far in zip(reading.temps_c, doubted, strict=True)
     )
-    faults = [_fault(*one) for one in zip(reading.temps_c, doubt, held, strict=True)]
+    hottest = max((value for value in reading.temps_c if value is not None and _plausible(value)), default=math.nan)
+    may_hold = [
+        math.inf if value is not None and value < hottest - _COOLER_K else _STUCK_S * _coarse(step)
+        for value, step in zip(reading.temps_c, grain, strict=True)
+    ]
+    faults = [_fault(*one) for one in zip(reading.temps_c, doubt, held, may_hold, strict=True)]
     sure = zip(reading.temps_c, faults, strict=True)
     believed = [value for value, fault in sure if not fault and value is not None and _plausible(value)]
     names = reading.names or tuple(f"sensor {number}" for number in range(len(faults)))
     faulty = (f"{name} {fault}" for name, fault in zip(names, faults, strict=True) if fault)
     blind = next(faulty, "" if faults else "no sensor")
-    state = state._replace(held=reading.temps_c, held_s=held, doubt_s=doubt, blind=blind)
+    state = state._replace(held=reading.temps_c, held_s=held, grain_k=grain, doubt_s=doubt, blind=blind)
     if not believed:  # for a moment what was known still holds
         return state._replace(raw_c=(), past=(), temp_c=math.nan) if blind else state
     raw = (*state.raw_c[-2:], max(believed))
@@ -193,12 +204,24 @@ def _plausible(value: float | None) -> bool:
     return value is not None and _PLAUSIBLE_C[0] <= value <= _PLAUSIBLE_C[1]  # not a number is not within either
 
 
-def _fault(value: float | None, doubt_s: float, held_s: float) -> str:
+def _grain(known: float, before: float | None, now: float | None) -> float:
+    """The smallest step of a sensor, with one reading more."""
+    if before is None or now is None or not (_plausible(before) and _plausible(now)) or now == before:
+        return known
+    return min(known, abs(now - before))
+
+
+def _coarse(grain_k: float) -> float:
+    """How many times longer than a fine one a sensor may say the same."""
+    return min(_COARSE_MOST, max(1.0, grain_k / _FINE_K))
+
+
+def _fault(value: float | None, doubt_s: float, held_s: float, may_hold_s: float) -> str:
     """What is wrong with a sensor; sensors that fail for a moment are common, and no fault."""
     if not _plausible(value):
         told = "cannot be read" if value is None else f"says {value:g} C"
         return told if doubt_s >= _DOUBT_S else ""
-    return f"has said {value:g} C for {held_s:.0f} s of work" if held_s >= _STUCK_S else ""
+    return f"has said {value:g} C for {held_s:.0f} s of work" if held_s >= may_hold_s else ""
 
 
 def _emergency(state: State, bands: Bands) -> State:

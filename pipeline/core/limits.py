@@ -110,5 +110,6 @@ class Held:
     def spent(self, joules: float) -> None:
         """Nobody asks in one process."""
 
-    def recycle(self, name: str) -> None:
+    def recycle(self, name: str) -> bool:  # noqa: ARG002  # as where there are many
         """Nobody can be replaced in one process."""
+        return False

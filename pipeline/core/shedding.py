@@ -8,27 +8,30 @@ from pipeline.core.limits import Rung
 
 _DOWN_EVERY_S = 5.0  # between two steps down: what the first brings must show
 _UP_AFTER_S = 30.0  # of calm, before a step up
-_CALM = 0.25  # of a limit: what is below is calm, what is above the limit is too much; between them nothing changes
 _MISSES_S = 30.0  # deadlines missed so lately count
 _HOT_RUNGS = (Rung.FULL, Rung.FULL, Rung.FULL, Rung.VERDICTS, Rung.TEMPLATES)  # at least, by thermal level
 
 
 class Cause(NamedTuple):
-    """What may be too much, from when on, and how far down the ladder it may drive: no further than helps."""
+    """What may be too much, and how far down the ladder it may drive: no further than helps.
+
+    At the limit it is too much, up to `calm` it is calm; between them nothing changes.
+    """
 
     of: str
+    calm: float
     limit: float
     unit: str
     deepest: Rung
 
 
 # fmt: off
-CAUSES = (
-    Cause("time that a question waits of what it has",    0.8,  "of 1", Rung.VERDICTS),
-    Cause("the oldest picture to encode",                 5.0,  "s",    Rung.CLASSES),
-    Cause("pictures that the classifier cannot take",     0.95, "of 1", Rung.MOTION),  # one of ten is left
-    Cause("deadlines missed in half a minute",            3.0,  "",     Rung.VERDICTS),
-    Cause("deadlines missed in half a minute",           30.0,  "",     Rung.TEMPLATES),
+CAUSES = (  # what                                       calm  limit unit    deepest
+    Cause("time that a question waits of what it has",   0.3,  0.8,  "of 1", Rung.VERDICTS),
+    Cause("the oldest picture to encode",                2.0,  5.0,  "s",    Rung.CLASSES),
+    Cause("pictures that the classifier cannot take",    0.85, 0.95, "of 1", Rung.MOTION),  # one of ten is left
+    Cause("deadlines missed in half a minute",           0.0,  3.0,  "",     Rung.VERDICTS),
+    Cause("deadlines missed in half a minute",           9.0, 30.0,  "",     Rung.TEMPLATES),
 )
 # fmt: on
 
@@ -118,7 +121,7 @@ def _by_load(state: State, amounts: tuple[float, ...], passed_s: float) -> tuple
         cause, amount = deeper[0]
         why = f"{cause.of}: {amount:.3g} {cause.unit}".rstrip() + f", where {cause.limit:g} is too much"
         return state._replace(rung=Rung(state.rung + 1), down_s=state.now_s, calm_s=0.0), why
-    calm = all(amount <= cause.limit * _CALM for cause, amount in zip(CAUSES, amounts, strict=True))
+    calm = all(amount <= cause.calm for cause, amount in zip(CAUSES, amounts, strict=True))
     calm_s = state.calm_s + passed_s if calm else 0.0
     if state.rung and calm_s >= _UP_AFTER_S:
         return state._replace(rung=Rung(state.rung - 1), calm_s=0.0), ""

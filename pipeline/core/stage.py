@@ -58,8 +58,8 @@ class Limited(Protocol):
         """The device has taken so much since the daemon began."""
         ...
 
-    def recycle(self, name: str) -> None:
-        """Have a process replaced as soon as no incident is open."""
+    def recycle(self, name: str) -> bool:
+        """Have a process replaced as soon as no incident is open. False: it cannot be, while the daemon runs."""
         ...
 
 

@@ -26,6 +26,7 @@ class Storm(NamedTuple):
 
     starts_s: tuple[float, ...] = ()
     began_s: float | None = None
+    told_s: float = 0.0
     calm_s: float | None = None
     counts: tuple[tuple[str, int], ...] = ()
     open: frozenset[str] = frozenset()
@@ -40,6 +41,7 @@ def started(storm: Storm, incident: str, priority: str, now_s: float, least: int
         return storm
     return storm._replace(
         began_s=now_s if storm.began_s is None else storm.began_s,
+        told_s=now_s if storm.began_s is None else storm.told_s,
         calm_s=None,
         counts=_more(storm.counts, priority),
         open=storm.open | {incident},
@@ -54,7 +56,7 @@ def answered(storm: Storm, incident: str, status: str) -> Storm:
 
 
 def passed(storm: Storm, now_s: float, least: int) -> tuple[Storm, Details | None]:
-    """Time goes by; return what there is to sum up, once it is over and its incidents are answered."""
+    """Time goes by; return what there is to sum up: when it is over and its incidents are answered, or so far."""
     began_s = storm.began_s
     if began_s is None:
         return storm, None
@@ -64,7 +66,7 @@ def passed(storm: Storm, now_s: float, least: int) -> tuple[Storm, Details | Non
     calm_s = storm.calm_s if storm.calm_s is not None and calm else now_s if calm else None
     storm = storm._replace(calm_s=calm_s)
     over = calm_s is not None and (not storm.open or now_s - calm_s > _ANSWERS_S)
-    if not over and now_s - began_s < _SUMMED_UP_S:
+    if not over and now_s - storm.told_s < _SUMMED_UP_S:
         return storm, None
     answers = dict(storm.answers)
     details: Details = {
@@ -79,7 +81,7 @@ def passed(storm: Storm, now_s: float, least: int) -> tuple[Storm, Details | Non
     }
     if over:
         return Storm(starts), details
-    return storm._replace(began_s=now_s, counts=(), answers=()), details
+    return storm._replace(told_s=now_s), details
 
 
 def _more(counts: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:

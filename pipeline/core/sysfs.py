@@ -102,10 +102,8 @@ def text(path: Path) -> str | None:
 
 def number(path: Path) -> int | None:
     """The whole number that a file says; None where it says none."""
-    try:
-        return int(text(path) or "")
-    except ValueError:
-        return None
+    said = text(path) or ""
+    return int(said) if re.fullmatch(r"[+-]?[0-9]{1,18}", said) else None  # no file of the kernel's says more
 
 
 def zones(root: Path = ROOT) -> list[Zone]:
@@ -177,7 +175,7 @@ def _policy(policy: Path) -> Knob:
 
 
 def _steps(path: Path) -> tuple[int, ...]:
-    return tuple(sorted({int(word) for word in (text(path) or "").split() if word.isdigit()}))
+    return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", text(path) or "")}))
 
 
 def _writable(path: Path) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline import topology
 from pipeline.core.limits import FREE, Limits, packed, unpacked
 
 if TYPE_CHECKING:
@@ -84,9 +85,12 @@ class BoardLimits:
         """The device has taken so much since the daemon began."""
         self._row[Word.ENERGY_MJ] = round(joules * 1e3)
 
-    def recycle(self, name: str) -> None:
-        """Have a process replaced as soon as no incident is open: the supervisor reads it here."""
+    def recycle(self, name: str) -> bool:
+        """Have a process replaced as soon as no incident is open: the supervisor reads it here. False: it stays."""
+        if topology.split(name)[0] not in topology.REPLACEABLE:
+            return False
         self._board.set(name, Word.RECYCLE, self._board.get(name, Word.RECYCLE) + 1)
+        return True
 
 
 class Board:

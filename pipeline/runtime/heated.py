@@ -7,13 +7,13 @@ what it would have taken is put in a queue that the board works off at its speed
 from __future__ import annotations
 
 import shutil
-import tempfile
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from pipeline.core import heat
+from pipeline.core.errors import RunDirectoryError
 from pipeline.core.limits import Rung
 from pipeline.core.messages import (
     DescriptionWanted,
@@ -29,6 +29,7 @@ from pipeline.runtime.played import PlayedBoard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pipeline.core.messages import AnyMessage
     from pipeline.core.settings import Settings
@@ -61,14 +62,16 @@ class HeatedRun:
     Args:
         place: The board.
         limits: What may be done.
+        folder: For the board's files; made, and removed at the end.
 
     Raises:
-        OSError: The board's files cannot be written.
+        RunDirectoryError: They cannot be written.
     """
 
-    def __init__(self, place: heat.Place, limits: Limited) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="fieldwatch-board-"))
-        self._board = PlayedBoard(place, self._folder)
+    def __init__(self, place: heat.Place, limits: Limited, folder: Path) -> None:
+        self._folder = folder
+        with self._writing():
+            self._board = PlayedBoard(place, folder)
         self._limits = limits
         self._at_s = 0
         self._queue_s = self._busy_s = self._other_s = 0.0
@@ -93,6 +96,13 @@ class HeatedRun:
             while message.frame.pts_ns >= (self._at_s + 1) * _SECOND_NS:
                 yield self._second(message)
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RunDirectoryError(f"{self._folder}: {error.strerror}: --heat needs room for a few files") from error
+
     def summed_up(self) -> dict[str, float]:
         """How warm it got, and what that did."""
         if not self.rows:
@@ -116,7 +126,8 @@ class HeatedRun:
         self._queue_s -= served
         busy = served / pace * limits.duty if pace else 0.0
         load = min(1.0, busy + self._other_s)
-        moment = self._board.pass_s(1.0, load)
+        with self._writing():
+            moment = self._board.pass_s(1.0, load)
         self._busy_s += load
         self._done_s += served
         self._other_s = 0.0

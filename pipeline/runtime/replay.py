@@ -254,7 +254,7 @@ class Replay:
     ) -> Outcome:
         """In the worker: replay one recording, on a board of its own where heat matters."""
         frames, limits = self._settings.frames, Held()
-        heated = HeatedRun(self._heat, limits) if self._heat else None
+        heated = HeatedRun(self._heat, limits, part / "board") if self._heat else None
         settings = self._for(recording, part)
         context = StageContext(
             settings=heated.governed(settings) if heated else settings,

@@ -163,6 +163,7 @@ def test_a_board_that_is_ended_ends_its_command_and_leaves_no_group_behind(tmp_p
     child = eventually(lambda: psutil.Process(process.pid).children(), 10, "started")[0]
     process.terminate()
     assert process.wait(10) == 128 + 15
+    process.stderr.close()
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     if "quota of " in told:
         assert not Path(told.partition("quota of ")[2].strip()).exists()

@@ -636,3 +636,13 @@ def test_a_sentence_that_was_put_aside_goes_on_where_it_was(desk):
     assert table.written() == ["inc-2", "inc-1"]
     before, after = plain.answers("inc-1")[-1], table.answers("inc-1")[-1]
     assert (after.summary, after.tokens.output) == (before.summary, before.tokens.output)
+
+
+def test_one_slow_sentence_is_no_reason_to_write_none_any_more(desk):
+    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 10.0}})
+    table.stage._took(60 * NS)
+    for number in range(3):
+        table.ask(f"inc-{number}", priority=m.Priority.ALARM)
+        table.work()
+        table.clock.at_ns += 60 * NS
+    assert table.written() == ["inc-0", "inc-1", "inc-2"]

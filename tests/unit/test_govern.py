@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.core.limits import FREE, Rung
 from pipeline.core.messages import Ticked, Work
+from stages import knobs
 from stages.govern import Govern
 from tests.fakes import NOON_NS, NS, FakeClock, context
 
@@ -43,10 +44,11 @@ class Board:
 class Run:
     """A governor that is told of a second after the other."""
 
-    def __init__(self, board, state_dir=None, **governor):
+    def __init__(self, board, state_dir=None, lives=0, held=None, **governor):
         self.board, self.at_s, self.work = board, 0, Work(available_mb=2000.0)
         table = {"sysfs": str(board.root)} | governor
-        self.stage = Govern(context(None, clock=FakeClock(), state_dir=state_dir, governor=table))
+        self.stage = Govern(context(None, clock=FakeClock(), state_dir=state_dir, lives=lives, governor=table))
+        self.stage.context.limits.set(held or FREE)
         self.stage.warm_up()
         list(self.stage.begin())
 
@@ -278,3 +280,85 @@ def test_when_it_ends_nothing_is_held_back(tmp_path):
     run.pass_s(60, 82.5)
     run.stage.close()
     assert run.limits == FREE
+
+
+def test_a_zone_that_is_switched_on_later_counts_from_then_on(tmp_path):
+    board = Board(tmp_path)
+    board.temp.unlink()
+    run = Run(board)
+    assert run.pass_s(30) == []
+    told = run.pass_s(10, 84.5)
+    assert "thermal.level" in kinds(told)
+
+
+def test_a_sensor_that_comes_and_goes_is_told_of_once(tmp_path):
+    run = Run(Board(tmp_path))
+    run.pass_s(10, 60.0)
+    told = []
+    for _ in range(30):
+        run.board.temp.unlink()
+        told += run.pass_s(4)
+        told += run.pass_s(6, 60.0)
+    assert kinds(told).count("thermal.sensor_lost") == 1
+
+
+def test_what_cannot_be_written_down_is_not_touched_and_inference_rests_instead(tmp_path):
+    (tmp_path / "state").write_text("", encoding="ascii")  # a file where a folder should be
+    run = Run(Board(tmp_path / "sys"), state_dir=tmp_path / "state")
+    run.pass_s(200, 79.0)
+    assert run.board.khz() == MOST
+    assert run.limits.duty == 0.85
+
+
+def test_a_frequency_that_could_not_be_written_is_tried_again(tmp_path, monkeypatch):
+    run = Run(Board(tmp_path))
+    monkeypatch.setattr(knobs, "_written", lambda *_: False)
+    run.pass_s(200, 79.0)
+    assert run.limits.duty == 0.85
+    monkeypatch.undo()
+    run.pass_s(2, 79.0)
+    assert (run.board.khz(), run.limits.duty) == (2_016_000, 1.0)
+
+
+def test_originals_of_a_frequency_that_is_away_are_kept_for_when_it_is_back(tmp_path):
+    board = Board(tmp_path / "sys")
+    Run(board, state_dir=tmp_path).pass_s(60, 82.5)
+    away = board.frequency.with_name("away")
+    board.frequency.rename(away)
+    Run(board, state_dir=tmp_path).pass_s(5, 50.0)
+    away.rename(board.frequency)
+    Run(board, state_dir=tmp_path)
+    assert board.khz() == MOST
+
+
+def test_a_bound_that_is_raised_by_hand_on_a_hot_board_is_lowered_again(tmp_path):
+    run = Run(Board(tmp_path))
+    run.pass_s(60, 82.5)
+    put(run.board.frequency, MOST)
+    run.pass_s(2, 82.5)
+    assert run.board.khz() < MOST
+
+
+def test_a_life_that_follows_another_goes_on_at_its_level(tmp_path):
+    board = Board(tmp_path / "sys")
+    first = Run(board, state_dir=tmp_path)
+    first.pass_s(60, 82.5)
+    second = Run(board, state_dir=tmp_path, lives=1, held=first.limits)
+    assert second.limits == first.limits
+    assert board.khz() < MOST
+    second.pass_s(600, 50.0)
+    assert (second.limits.level, board.khz()) == (0, MOST)
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "", "warm", "\u00b2\u00b3", "-" * 9, "1e5"])
+def test_odd_files_of_the_kernel_tell_nothing_and_break_nothing(tmp_path, text):
+    board = Board(tmp_path)
+    policy = board.frequency.parent
+    for path in (board.temp, policy / "scaling_available_frequencies", policy / "cpuinfo_max_freq"):
+        path.write_text(text, encoding="utf-8")
+    meter = tmp_path / "class/powercap/intel-rapl:0"
+    put(meter / "name", "package-0")
+    (meter / "energy_uj").write_text(text, encoding="utf-8")
+    run = Run(board, zones=["soc-thermal"])
+    run.pass_s(30)
+    assert run.limits.level > 0

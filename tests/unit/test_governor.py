@@ -125,9 +125,22 @@ def test_a_sensor_that_fails_for_a_moment_is_asked_again():
 
 
 def test_a_sensor_that_stands_still_for_two_minutes_of_work_is_taken_for_stuck():
-    _, steps = run([60.0] * 130)
+    state, _ = run(wavering(60, 60))
+    _, steps = run([60.0] * 130, state=state)
     assert changes(steps)[0][:2] == (120, "blind")
     assert "has said 60 C for" in steps[120].reason
+
+
+def test_a_coarse_sensor_may_stand_still_for_longer_but_not_for_ever():
+    state, _ = run([60.0] * 10 + [61.0] * 10 + [60.0] * 10)
+    state, steps = run([60.0] * 500, state=state)
+    assert changes(steps) == []
+    assert next(rule for _, rule, _ in changes(run([60.0] * 120, state=state)[1])) == "blind"
+
+
+def test_a_cooler_sensor_may_stand_still_for_ever():
+    _, steps = run([(58.0 + 0.1 * (at % 2), 45.0) for at in range(2000)])
+    assert changes(steps) == []
 
 
 def test_a_sensor_may_stand_still_as_long_as_nobody_works():

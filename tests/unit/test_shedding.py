@@ -59,6 +59,11 @@ def test_between_calm_and_too_much_nothing_changes():
     assert rungs(run([Load(spent=0.5)] * 600, state)[1]) == []
 
 
+def test_an_ordinary_load_of_another_kind_does_not_keep_a_rung_down():
+    state, _ = run([BUSY] * 10)
+    assert rungs(run([Load(unlooked=0.6, encode_s=1.3)] * 40, state)[1]) == [Rung.FULL]
+
+
 def test_a_load_that_comes_and_goes_does_not_make_it_swing():
     _, steps = run(([BUSY] * 10 + [CALM] * 20) * 20)
     assert len(rungs(steps)) == 1

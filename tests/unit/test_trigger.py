@@ -646,3 +646,21 @@ def test_how_many_incidents_are_open_and_ended_is_known(new_ring):
     assert (camera.trigger.open, camera.trigger.ended) == (1, 0)
     camera.quiet(1.0)
     assert (camera.trigger.open, camera.trigger.ended) == (0, 1)
+
+
+def test_an_answer_to_an_earlier_question_does_not_answer_the_last(new_ring):
+    camera = Camera(new_ring, answers=("features", "acks"))
+    camera.walk(1.0)
+    asked = [one for one in camera.said if isinstance(one, m.DescriptionWanted)]
+    camera.quiet(1.0)
+    final = [one for one in camera.said if isinstance(one, m.DescriptionWanted)][-1]
+    assert final.final
+    early = templates.describe(asked[0].facts, "late")
+    camera.follow(
+        camera.trigger.handle(
+            m.IncidentDescribed(incident=asked[0].incident, revision=asked[0].revision, analysis=early)
+        )
+    )
+    restarted = m.StageRestarted(stage="describe", restarts=1, reason="killed", pts_ns=NS, utc_ns=NOON_NS)
+    again = [one for one in camera.trigger.handle(restarted) if isinstance(one, m.DescriptionWanted)]
+    assert [one.final for one in again] == [True]
