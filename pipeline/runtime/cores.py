@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -68,13 +69,9 @@ def online(roots: Roots = HERE) -> set[int]:
 
 
 def listed(text: str) -> set[int]:
-    """Numbers of a list as the kernel writes them: 0-3,6."""
-    found: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if first.isdigit():
-            found |= set(range(int(first), int(last or first) + 1))
-    return found
+    """Numbers of a list as the kernel writes them: 0-3,6. What is none, or over what Linux can have, is left out."""
+    spans = re.findall(r"(?<![^,\s])([0-9]{1,4})(?:-([0-9]{1,4}))?(?![^,\s])", text)
+    return {number for first, last in spans for number in range(int(first), int(last or first) + 1)}
 
 
 def quota(roots: Roots = HERE) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import shutil
 import threading
@@ -133,10 +134,8 @@ def bandwidth(threads: int, size: int = _COPIED) -> float:
 
 
 def _memory(roots: Roots) -> Memory:
-    lines = (sysfs.text(roots.proc / "meminfo") or "").splitlines()
-    told = {
-        name: int(rest.split()[0]) * 1024 / _MB for name, _, rest in (line.partition(":") for line in lines) if rest
-    }
+    lines = re.findall(r"(?m)^(\w+): +(\d{1,15}) kB$", sysfs.text(roots.proc / "meminfo") or "")
+    told = {name: int(size) * 1024 / _MB for name, size in lines}
     granted = cores.limit("memory", ("memory.max", "memory.limit_in_bytes"), roots)
     limit_mb = None if granted is None else granted / _MB
     return Memory(told.get("MemTotal"), told.get("MemAvailable"), told.get("SwapTotal"), limit_mb)

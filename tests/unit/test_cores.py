@@ -141,3 +141,18 @@ def test_a_process_that_is_pinned_hands_its_cores_on_to_its_threads():
         assert seen == [{mine[0]}]
     finally:
         os.sched_setaffinity(0, mine)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0-3,6", {0, 1, 2, 3, 6}),
+        ("", set()),
+        ("0-99999999", set()),
+        ("nonsense", set()),
+        ("\u00b2,3", {3}),
+        ("1,-,2", {1, 2}),
+    ],
+)
+def test_lists_of_cores_are_read_and_what_is_none_is_left_out(text, numbers):
+    assert cores.listed(text) == numbers
