@@ -76,6 +76,27 @@ class Reading(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class Sensor(NamedTuple):
+    """What is known of one sensor.
+
+    Attributes:
+        said: Its last reading; nan: it could not be read.
+        held_s: For how long it has said that, under load.
+        grain_k: The smallest step that it was seen to make.
+        doubt_s: For how long it has said nothing that can be believed.
+    """
+
+    said: float = math.nan
+    held_s: float = 0.0
+    grain_k: float = math.inf
+    doubt_s: float = 0.0
+
+    @property
+    def sane(self) -> bool:
+        """Whether a chip can be as warm as it says."""
+        return _PLAUSIBLE_C[0] <= self.said <= _PLAUSIBLE_C[1]  # nan is not within either
+
+
 class State(NamedTuple):
     """All that the law remembers; times are its own, in seconds since it began."""
 
@@ -89,10 +110,9 @@ class State(NamedTuple):
     past: tuple[tuple[float, float], ...] = ()  # times and filtered temperatures of the last half minute
     run_s: float = 0.0
     rested_s: float = 0.0
-    held: tuple[float | None, ...] = ()  # the last reading of every sensor, and how long it has not changed under load
-    held_s: tuple[float, ...] = ()
-    grain_k: tuple[float, ...] = ()  # the smallest step that each was seen to make
-    doubt_s: tuple[float, ...] = ()  # for how long every sensor has said nothing that can be believed
+    sensors: tuple[Sensor, ...] = ()
+    unmoved_s: float = 0.0  # for how long the hottest of them has said the same, under load
+    doubted: bool = False  # one of them says nothing that can be believed just now
     cool_s: float = 0.0  # how long it has been below the lower band
     over: int = 0  # samples in a row at the emergency
     down_s: float = -math.inf
@@ -165,63 +185,47 @@ def _timed(state: State, reading: Reading) -> State:
 def _sensed(state: State, reading: Reading) -> State:
     """Filter the hottest sensor that can be believed, and say which cannot."""
     passed = state.now_s - state.last_s
-    under_load = reading.busy_s >= _BUSY * passed
-    was = state.held if len(state.held) == len(reading.temps_c) else (None,) * len(reading.temps_c)
-    since = state.held_s if len(state.held_s) == len(was) else (0.0,) * len(was)
-    held = tuple(
-        (so_far + passed if under_load else so_far) if now == before else 0.0
-        for now, before, so_far in zip(reading.temps_c, was, since, strict=True)
-    )
-    known = state.grain_k if len(state.grain_k) == len(was) else (math.inf,) * len(was)
-    grain = tuple(_grain(*one) for one in zip(known, was, reading.temps_c, strict=True))
-    doubted = state.doubt_s if len(state.doubt_s) == len(was) else (0.0,) * len(was)
-    doubt = tuple(
-        0.0 if _plausible(value) else so_far + passed for value, so_far in zip(reading.temps_c, doubted, strict=True)
-    )
-    hottest = max((value for value in reading.temps_c if value is not None and _plausible(value)), default=math.nan)
-    may_hold = [
-        math.inf if value is not None and value < hottest - _COOLER_K else _STUCK_S * _coarse(step)
-        for value, step in zip(reading.temps_c, grain, strict=True)
-    ]
-    faults = [_fault(*one) for one in zip(reading.temps_c, doubt, held, may_hold, strict=True)]
-    sure = zip(reading.temps_c, faults, strict=True)
-    believed = [value for value, fault in sure if not fault and value is not None and _plausible(value)]
+    working = reading.busy_s >= _BUSY * passed
+    before = state.sensors if len(state.sensors) == len(reading.temps_c) else (Sensor(),) * len(reading.temps_c)
+    sensors = tuple(_heard(*one, passed, working=working) for one in zip(before, reading.temps_c, strict=True))
+    hottest = max((one.said for one in sensors if one.sane), default=math.nan)
+    faults = [_fault(one, hottest) for one in sensors]
     names = reading.names or tuple(f"sensor {number}" for number in range(len(faults)))
     faulty = (f"{name} {fault}" for name, fault in zip(names, faults, strict=True) if fault)
     blind = next(faulty, "" if faults else "no sensor")
-    state = state._replace(held=reading.temps_c, held_s=held, grain_k=grain, doubt_s=doubt, blind=blind)
+    believed = [one for one, fault in zip(sensors, faults, strict=True) if one.sane and not fault]
+    state = state._replace(sensors=sensors, blind=blind, doubted=any(one.doubt_s for one in sensors))
     if not believed:  # for a moment what was known still holds
         return state._replace(raw_c=(), past=(), temp_c=math.nan) if blind else state
-    raw = (*state.raw_c[-2:], max(believed))
+    leading = max(believed, key=lambda one: one.said)
+    raw = (*state.raw_c[-2:], leading.said)
     steady = median(raw)
     share = 1 - math.exp(-passed / _FILTER_S)
     temp = steady if math.isnan(state.temp_c) else state.temp_c + (steady - state.temp_c) * share
-    past = tuple(one for one in state.past if one[0] > state.now_s - _SLOPE_S)
-    return state._replace(raw_c=raw, temp_c=temp, past=(*past, (state.now_s, temp)))
+    past = (*(one for one in state.past if one[0] > state.now_s - _SLOPE_S), (state.now_s, temp))
+    return state._replace(raw_c=raw, temp_c=temp, past=past, unmoved_s=leading.held_s)
 
 
-def _plausible(value: float | None) -> bool:
-    return value is not None and _PLAUSIBLE_C[0] <= value <= _PLAUSIBLE_C[1]  # not a number is not within either
+def _heard(sensor: Sensor, said: float | None, passed_s: float, *, working: bool) -> Sensor:
+    """What is known of a sensor after one more reading."""
+    now = Sensor(math.nan if said is None else said, sensor.held_s + passed_s * working, sensor.grain_k)
+    if not now.sane:
+        return now._replace(doubt_s=sensor.doubt_s + passed_s)
+    if now.said == sensor.said:
+        return now
+    step = abs(now.said - sensor.said) if sensor.sane else math.inf
+    return now._replace(held_s=0.0, grain_k=min(sensor.grain_k, step))
 
 
-def _grain(known: float, before: float | None, now: float | None) -> float:
-    """The smallest step of a sensor, with one reading more."""
-    if before is None or now is None or not (_plausible(before) and _plausible(now)) or now == before:
-        return known
-    return min(known, abs(now - before))
-
-
-def _coarse(grain_k: float) -> float:
-    """How many times longer than a fine one a sensor may say the same."""
-    return min(_COARSE_MOST, max(1.0, grain_k / _FINE_K))
-
-
-def _fault(value: float | None, doubt_s: float, held_s: float, may_hold_s: float) -> str:
+def _fault(sensor: Sensor, hottest_c: float) -> str:
     """What is wrong with a sensor; sensors that fail for a moment are common, and no fault."""
-    if not _plausible(value):
-        told = "cannot be read" if value is None else f"says {value:g} C"
-        return told if doubt_s >= _DOUBT_S else ""
-    return f"has said {value:g} C for {held_s:.0f} s of work" if held_s >= may_hold_s else ""
+    if not sensor.sane:
+        told = "cannot be read" if math.isnan(sensor.said) else f"says {sensor.said:g} C"
+        return told if sensor.doubt_s >= _DOUBT_S else ""
+    coarse = min(_COARSE_MOST, max(1.0, sensor.grain_k / _FINE_K))
+    if sensor.said < hottest_c - _COOLER_K or sensor.held_s < _STUCK_S * coarse:
+        return ""
+    return f"has said {sensor.said:g} C for {sensor.held_s:.0f} s of work"
 
 
 def _emergency(state: State, bands: Bands) -> State:
@@ -265,7 +269,7 @@ def _decided(state: State, bands: Bands) -> tuple[int, Rule, str]:
 
 def _recovered(state: State, bands: Bands) -> bool:
     """Cooled; or neither warm nor moving for minutes, since a board may settle just where no rule speaks."""
-    if not state.level or state.blind or any(state.doubt_s) or max(state.held_s) >= _COOL_S:
+    if not state.level or state.blind or state.doubted or state.unmoved_s >= _COOL_S:
         return False
     since = state.now_s - max(state.down_s, state.up_s)
     dwell = state.dwell_s if state.run_s else _DWELL_S  # what relapses under load need not, at rest

@@ -139,8 +139,10 @@ def test_a_coarse_sensor_may_stand_still_for_longer_but_not_for_ever():
 
 
 def test_a_cooler_sensor_may_stand_still_for_ever():
-    _, steps = run([(58.0 + 0.1 * (at % 2), 45.0) for at in range(2000)])
+    state, steps = run([(58.0 + 0.1 * (at % 2), 45.0) for at in range(2000)])
     assert changes(steps) == []
+    _, steps = run([(58.0 + 0.1 * (at % 2), 45.0) for at in range(120)], state=state._replace(level=1))
+    assert [rule for _, rule, _ in changes(steps)] == ["recover"]
 
 
 def test_a_sensor_may_stand_still_as_long_as_nobody_works():
