@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import tempfile
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -14,19 +17,23 @@ from pipeline.runtime import forking, logs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from io import FileIO
+    from typing import IO
 
 _Result = TypeVar("_Result")
 _REFUSED = b"!"  # no JSON begins so: the text of an error follows
 _REMEDY = "`pipeline models verify` tells whether the model is whole"
 
 
-def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]) -> Iterator[_Result]:
+def apart(
+    title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result], *, quiet: bool = False
+) -> Iterator[_Result]:
     """Yield what `work` yields, one JSON line each, from a child process that is killed when nobody reads on.
 
     Args:
         title: Of the child, and for the error.
         work: Called in the child.
         kind: What it yields; a type that msgspec can write and read.
+        quiet: See `told_apart`.
 
     Raises:
         ModelError: What `work` could not do, or how its process ended.
@@ -36,11 +43,16 @@ def apart(title: str, work: Callable[[], Iterator[_Result]], kind: type[_Result]
         for result in work():
             told(result)
 
-    yield from told_apart(title, tell, kind, _REMEDY)
+    yield from told_apart(title, tell, kind, _REMEDY, quiet=quiet)
 
 
 def told_apart(
-    title: str, work: Callable[[Callable[[_Result], None]], None], kind: type[_Result], remedy: str
+    title: str,
+    work: Callable[[Callable[[_Result], None]], None],
+    kind: type[_Result],
+    remedy: str,
+    *,
+    quiet: bool = False,
 ) -> Iterator[_Result]:
     """The same of work that calls back, as it is in the midst of somebody else's code.
 
@@ -49,25 +61,31 @@ def told_apart(
         work: Called in the child with the function that takes its results.
         kind: See `apart`.
         remedy: What to do if its process ends.
+        quiet: What native code says is kept back; it is told on standard error where the process ends of itself.
 
     Raises:
         ModelError: See `apart`.
     """
-    out, into = os.pipe()
-    pid = forking.fork(title, lambda: _run(work, into))
-    os.close(into)
-    try:
-        with os.fdopen(out, "rb") as stream:
-            for line in stream:
-                yield _result(line, kind)
-    except BaseException:  # also that nobody reads on
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        raise
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if status:
-        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        raise ModelError(f"the process of {title} {how}: {remedy}")
+    with tempfile.TemporaryFile() if quiet else nullcontext() as said:
+        out, into = os.pipe()
+        pid = forking.fork(title, lambda: _run(work, into, said))
+        os.close(into)
+        try:
+            with os.fdopen(out, "rb") as stream:
+                for line in stream:
+                    yield _result(line, kind)
+        except BaseException:  # also that nobody reads on
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if not status:
+            return
+        if said is not None:
+            said.seek(0)
+            sys.stderr.write(said.read().decode(errors="replace"))
+    how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    raise ModelError(f"the process of {title} {how}: {remedy}")
 
 
 def _result(line: bytes, kind: type[_Result]) -> _Result:
@@ -76,7 +94,10 @@ def _result(line: bytes, kind: type[_Result]) -> _Result:
     return msgspec.json.decode(line, type=kind)
 
 
-def _run(work: Callable[[Callable[[_Result], None]], None], into: int) -> int:
+def _run(work: Callable[[Callable[[_Result], None]], None], into: int, said: IO[bytes] | None) -> int:
+    if said is not None:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
     logs.configure("warning", stage="apart")
     with os.fdopen(into, "wb", buffering=0) as stream:
         try:

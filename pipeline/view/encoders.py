@@ -26,7 +26,7 @@ def show_backends(*, as_json: bool) -> None:
     def work() -> Iterator[list[backends.State]]:
         yield backends.survey()
 
-    (states,) = apart("the back ends", work, list[backends.State])
+    (states,) = apart("the back ends", work, list[backends.State], quiet=True)
     if as_json:
         _json([{**state._asdict(), "what": backends.BACKENDS[state.name].what} for state in states])
         return
@@ -45,7 +45,7 @@ def offloaded(model: str, settings: EncodeSettings, *, as_json: bool) -> bool:
     def work() -> Iterator[offload.Report]:
         yield offload.report(path, model, settings)
 
-    (found,) = apart(f"{model} on {settings.backend}", work, offload.Report)
+    (found,) = apart(f"{model} on {settings.backend}", work, offload.Report, quiet=True)
     if as_json:
         _json(found)
     else:

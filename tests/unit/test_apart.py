@@ -49,3 +49,32 @@ def test_a_process_that_nobody_reads_from_is_ended():
     results.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def noisy(ending):
+    def work():
+        os.write(1, b"native noise\n")
+        os.write(2, b"more of it\n")
+        yield 1
+        ending()
+
+    return work
+
+
+def test_what_native_code_says_is_kept_back_where_that_is_asked(capfd):
+    assert list(apart("work", noisy(lambda: None), int, quiet=True)) == [1]
+    with pytest.raises(ModelError, match="no model"):
+        list(apart("work", noisy(lambda: refused("no model")), int, quiet=True))
+    assert capfd.readouterr() == ("", "")
+    list(apart("work", noisy(lambda: None), int))
+    assert "native noise" in "".join(capfd.readouterr())
+
+
+def test_what_native_code_said_before_it_died_is_told(capfd):
+    with pytest.raises(ModelError, match="SIGKILL"):
+        list(apart("work", noisy(lambda: os.kill(os.getpid(), 9)), int, quiet=True))
+    assert "native noise\nmore of it\n" in capfd.readouterr().err
+
+
+def refused(text):
+    raise ConfigError(text)
