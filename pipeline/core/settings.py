@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Code = Annotated[float, Meta(ge=0, le=255)]  # of a colour
+Divisor = Annotated[float, Meta(ge=0.001, le=1e6)]
 Rate = Annotated[float, Meta(gt=0.0001, le=1000)]  # a second
 Share = Annotated[float, Meta(ge=0, le=1)]
 Side = Annotated[int, Meta(ge=16, le=16384)]
@@ -30,6 +32,14 @@ Slots = Annotated[int, Meta(ge=4, le=1024)]
 Outline = Annotated[Polygon, Meta(min_length=3, max_length=1000)]
 Sink = Literal["jsonl", "stdout"]
 PriorityName = Literal["alarm", "warning", "routine"]
+_WRITTEN = {
+    "str": "write it in quotes",
+    "int": "write a whole number, without quotes",
+    "float": "write a number, without quotes",
+    "array": "write a list, in brackets",
+}
+"""How a value of a kind is written, for whoever wrote another."""
+
 _KINDS = ("rtsp", "rtsps", "http", "https", "file", "v4l2", "synthetic")  # of sources; a path has none
 
 
@@ -115,8 +125,8 @@ class EncodeSettings(_Section, frozen=True):
     model: str = "efficientnet-lite0-224-int8"  # one that comes with the package, or an ONNX file
     sha256: str = ""  # of the file; another is refused
     layout: Literal["nchw", "nhwc"] = "nchw"  # of its input, one RGB picture of float32
-    mean: tuple[float, float, float] = (127.0, 127.0, 127.0)  # of R, G and B, 0..255: taken away,
-    deviation: tuple[Positive, Positive, Positive] = (128.0, 128.0, 128.0)  # then divided by
+    mean: tuple[Code, Code, Code] = (127.0, 127.0, 127.0)  # of R, G and B, 0..255: taken away,
+    deviation: tuple[Divisor, Divisor, Divisor] = (128.0, 128.0, 128.0)  # then divided by
     embedding: str = ""  # the output that is the picture's vector; default: the last
     table: str = ""  # .npz of tags and their vectors in the same space (CLIP); default: no tags
     backend: Literal["cpu", "qnn", "openvino", "plugin_ep", "mnn", "rknn"] = "cpu"
@@ -280,6 +290,11 @@ def load(path: Path) -> Settings:
     return settings
 
 
+def at(path: Path, where: str) -> str:
+    """Return where a file says a key, or the table above it, as FILE:LINE. Raises OSError."""
+    return f"{path}:{_line(_lines(path.read_text(encoding='utf-8-sig')), where)}"
+
+
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     """Turn the text of a configuration into settings, or say everything that is wrong with it."""
     try:
@@ -349,7 +364,10 @@ def _plainly(text: str, kind: Any) -> str:
         return f"{text.removeprefix('Invalid enum value ')}: use one of {', '.join(map(str, choices))}"
     if "Expected `bool`" in text:
         return "write true or false, without quotes"
-    return "an outline needs at least 3 points" if "of length >= 3" in text else text
+    if "of length >= 3" in text:
+        return "an outline needs at least 3 points"
+    way = next((way for wanted, way in _WRITTEN.items() if f"Expected `{wanted}`, got" in text), "")
+    return f"{text}: {way}" if way else text
 
 
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
