@@ -199,8 +199,7 @@ class _Conversion:
             bytes=found.bytes,
         )
         shutil.rmtree(self._work)
-        artefact.written(self._folder, manifest)
-        self._told(Told(manifest=manifest))
+        self._told(Told(manifest=artefact.written(self._folder, manifest)))
 
 
 def _check_whole(model: Path) -> None:

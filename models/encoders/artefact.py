@@ -1,19 +1,22 @@
 """What was made of a model for an accelerator: a folder with one file and the manifest that says what it was made from.
 
 A manifest's facts are everything that changes the bytes; a folder whose facts are no longer true is stale, and is
-refused with what differs and the command that makes it anew. Reading one takes no package but this project's own.
+refused with what differs and the command that makes what is wanted now. A manifest that was written into since is
+refused, too. Reading one takes no package but this project's own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from models import catalog
+from models.encoders import commands, onnxfile
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ModelError
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 _DIGITS = 8  # of the facts' digest, in a folder's name
 
 SERVES: dict[str, frozenset[str]] = {
@@ -32,6 +35,12 @@ SERVES: dict[str, frozenset[str]] = {
     "generic": frozenset({"qnn", "openvino", "plugin_ep"}),
 }
 """Which back ends open what was made for a target."""
+
+_TARGETS = {"qnn": "qnn", "openvino": "openvino", "plugin_ep": "generic", "rknn": "rknn"}
+"""What to convert for where what is there serves another back end; for others another tool does it."""
+
+_SUFFIXES = {"mnn": ".mnn", "rknn": ".rknn"}
+"""Of the files that other tools make, by back end; the others open ONNX files."""
 
 RUNTIME: dict[str, str] = {"qnn": "onnxruntime-qnn"}
 """The package whose other version cannot be trusted to read what it compiled."""
@@ -120,6 +129,7 @@ class Manifest(msgspec.Struct, frozen=True):
         file: The artefact.
         sha256: Of it.
         bytes: Of it.
+        seal: sha256 of all of this but itself: whoever writes into it does not go unseen.
     """
 
     format: int
@@ -135,6 +145,15 @@ class Manifest(msgspec.Struct, frozen=True):
     file: str
     sha256: str
     bytes: int
+    seal: str = ""
+
+    @property
+    def sealed(self) -> Manifest:
+        """The same with the seal that belongs to it."""
+        plain = msgspec.structs.replace(self, seal="")
+        return msgspec.structs.replace(
+            self, seal=hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
+        )
 
 
 def folder_name(stem: str, facts: Facts) -> str:
@@ -142,24 +161,28 @@ def folder_name(stem: str, facts: Facts) -> str:
     return f"{stem}-{facts.target}-{facts.digest[:_DIGITS]}"
 
 
-def differences(made: Facts, wanted: Facts) -> list[str]:
-    """What of the facts differs, a line each; empty: the one is as good as the other."""
+def outdated(made: Facts, here: Facts) -> list[str]:
+    """What of the facts is no longer true, a line each; that something else was asked for is no such thing."""
     told = []
-    for name in Facts.__struct_fields__:
-        old, new = getattr(made, name), getattr(wanted, name)
-        if name == "tools":
-            tools = sorted({*old, *new})
-            told += [
-                f"{tool} {old.get(tool, 'none')} made it, {new.get(tool, 'none')} is here"
-                for tool in tools
-                if old.get(tool) != new.get(tool)
-            ]
-        elif name == "calibration":
-            if (old and old.sha256, old and old.count) != (new and new.sha256, new and new.count):
-                told.append("other calibration pictures")
-        elif old != new:
-            told.append(f"{name} was {_short(old)}, is {_short(new)}")
+    if made.source != here.source:
+        told.append(f"the model was {_short(made.source)}, is {_short(here.source)}")
+    now = dict(_versions(here))
+    told += [
+        f"pass {name} was of version {version}, is of {now[name]}"
+        for name, version in _versions(made)
+        if now.get(name, version) != version
+    ]
+    told += [
+        f"{tool} {version} made it, {here.tools.get(tool) or 'none'} is here"
+        for tool, version in sorted(made.tools.items())
+        if here.tools.get(tool, "") != version
+    ]
     return told
+
+
+def _versions(facts: Facts) -> list[tuple[str, str]]:
+    """Name and version of each pass."""
+    return [(name, version) for name, _, version in (one.partition("/") for one in facts.passes)]
 
 
 def _short(value: object) -> str:
@@ -167,35 +190,62 @@ def _short(value: object) -> str:
     return (f"{text[:12]}..." if len(text) == hashlib.sha256().digest_size * 2 else text) or "none"
 
 
-def read(folder: Path) -> Manifest:
-    """The manifest of a folder. Raises ModelError: there is none, or it is damaged or of another format."""
+def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
+    """The manifest of a folder, proved to be as it was written.
+
+    Args:
+        folder: Of the artefact.
+        again: The command that makes another, for the error.
+
+    Raises:
+        ModelError: There is none, it may not be read, is damaged, of another format, or was changed.
+    """
     path = folder / MANIFEST
     try:
         found = decode(path.read_bytes(), Manifest)
+    except PermissionError as error:
+        raise ModelError(_forbidden(path)) from error
     except (OSError, msgspec.DecodeError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): run `pipeline models convert` again") from error
+        raise ModelError(f"{path} cannot be read ({error}): run `{again}` again") from error
     if found.format != FORMAT:
-        raise ModelError(f"{path} is of format {found.format}, known is {FORMAT}: run `pipeline models convert` again")
+        raise ModelError(f"{path} is of format {found.format}, known is {FORMAT}: run `{again}` again")
+    named = re.fullmatch(rf".+-({'|'.join(SERVES)})-([0-9a-f]{{{_DIGITS}}})", folder.resolve().name)
+    if found.sealed.seal != found.seal or found.facts.digest != found.digest:
+        raise ModelError(f"{path}: the manifest was changed since it was written: run `{again}` again")
+    if named and (named[1], named[2]) != (found.facts.target, found.digest[:_DIGITS]):
+        raise ModelError(
+            f"{path} is of {found.facts.target}-{found.digest[:_DIGITS]}, so this folder holds another's manifest: "
+            f"run `{again}` again"
+        )
+    if Path(found.file).name != found.file or found.file in {"", ".."}:
+        raise ModelError(f"{path} names {found.file!r}, which is no file of its own folder: run `{again}` again")
     return found
 
 
-def written(folder: Path, manifest: Manifest) -> None:
-    """Write a folder's manifest, which is the last thing that is written into it. Raises OSError."""
-    text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-    (folder / MANIFEST).write_bytes(text + b"\n")
+def _forbidden(path: Path) -> str:
+    return f"{path} may not be read by this user: permit it, e.g. by chmod -R a+rX {path.parent}"
 
 
-def whole(folder: Path, manifest: Manifest) -> Path:
-    """The artefact's file, read through. Raises ModelError: it is not there, or not what was written."""
+def written(folder: Path, manifest: Manifest) -> Manifest:
+    """Seal a folder's manifest and write it, the last thing that is written into it. Returns it. Raises OSError."""
+    sealed = manifest.sealed
+    (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
+    return sealed
+
+
+def whole(folder: Path, manifest: Manifest, again: str = "pipeline models convert") -> Path:
+    """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
     file = folder / manifest.file
     try:
         digest = catalog.own(file, "")
     except ModelError as error:
-        raise ModelError(f"{error}: run `{manifest.command}` again") from error
+        if isinstance(error.__cause__, PermissionError):
+            raise ModelError(_forbidden(file)) from error
+        raise ModelError(f"{error}: run `{again}` again") from error
     if digest != manifest.sha256:
         raise ModelError(
             f"{file} is damaged or was changed: its sha256 is {digest[:12]}..., {manifest.sha256[:12]}... was written: "
-            f"run `{manifest.command}` again"
+            f"run `{again}` again"
         )
     return file
 
@@ -211,21 +261,88 @@ def opened(settings: EncodeSettings, model: Path, reading: Reading) -> Path:
         reading: How pictures are read.
 
     Raises:
-        ModelError: It is not there, damaged, or stale; the text names what differs and the command to run again.
+        ModelError: It is not there, of another kind, damaged, or stale; the text names what differs and the command
+            that makes what is wanted.
     """
     path = Path(settings.artefact)
-    folder = path if path.is_dir() else path.parent
+    try:
+        return _opened(path, settings, model, reading)
+    except PermissionError as error:
+        raise ModelError(_forbidden(path)) from error
+    except OSError as error:
+        raise ModelError(f"encode.artefact: {path}: {error.strerror}") from error
+
+
+def _opened(path: Path, settings: EncodeSettings, model: Path, reading: Reading) -> Path:
+    """The same. Raises OSError: a folder may not be looked into."""
+    if path.name == MANIFEST:
+        raise ModelError(f"encode.artefact: {path} is a manifest: name its folder, {path.parent}")
     if not path.is_dir() and not _vouched(path):
         if not path.exists():
-            raise ModelError(f"encode.artefact: {path} is not there: make it by `pipeline models convert`")
+            raise ModelError(f"encode.artefact: {path} is not there: {_remedy(settings, model, reading, None)}")
+        _check_kind(path, settings)
         return path
-    manifest = read(folder)
+    folder = path if path.is_dir() else path.parent
+    manifest = read(folder, _command(settings, model, reading, None) or "pipeline models convert")
     if reasons := _stale(manifest, settings, catalog.own(model, ""), reading):
+        raise ModelError(f"{folder} is stale: {'; '.join(reasons)}: {_remedy(settings, model, reading, manifest)}")
+    if settings.backend == "rknn":
         raise ModelError(
-            f"{folder} is stale: {'; '.join(reasons)}: run `{manifest.command}` again, and name the new folder in "
-            "encode.artefact"
+            f"{folder} holds what rknn-toolkit2 takes: let it make a .rknn file of {folder / manifest.file}, and name "
+            "that file in encode.artefact"
         )
-    return whole(folder, manifest)
+    return whole(folder, manifest, _command(settings, model, reading, manifest))
+
+
+def _check_kind(path: Path, settings: EncodeSettings) -> None:
+    """Raise ModelError where a file of another tool's is none that the back end opens."""
+    suffix = _SUFFIXES.get(settings.backend, "")
+    if not suffix:
+        onnxfile.read(path)
+    elif path.suffix != suffix:
+        raise ModelError(f"encode.artefact: {path}: back end {settings.backend} opens a {suffix} file: name one")
+
+
+def _remedy(settings: EncodeSettings, model: Path, reading: Reading, manifest: Manifest | None) -> str:
+    """What to do to have what the configuration wants."""
+    if wanted := _command(settings, model, reading, manifest):
+        then = ", let rknn-toolkit2 make a .rknn file of it" if settings.backend == "rknn" else ""
+        named = "that file" if then else "the new folder"
+        return f"run `{wanted}`{then}, and name {named} in encode.artefact"
+    tool = "MNN's `mnnconvert`" if settings.backend == "mnn" else "its own tool"
+    served = f", or set encode.backend to {_either(manifest)}" if manifest else ""
+    return f"what back end {settings.backend} opens is made by {tool}: name that file in encode.artefact{served}"
+
+
+def _command(settings: EncodeSettings, model: Path, reading: Reading, manifest: Manifest | None) -> str:
+    """The command that makes what a configuration wants, as far as it or an earlier conversion tells; empty: none."""
+    target = _TARGETS.get(settings.backend, "")
+    if manifest and settings.backend in SERVES.get(manifest.facts.target, ()):
+        target = manifest.facts.target
+    if not target:
+        return ""
+    before = manifest.command if manifest else ""
+    eight_bit = target in {"openvino", "generic"} and "--int8" in before.split()
+    pictures = ""
+    if (target == "qnn" or eight_bit) and not _is_quantised(model):
+        pictures = commands.after(before, "--calibration") or "FOLDER"
+    same = manifest is not None and manifest.facts.target == target and manifest.source == model.name
+    soc = (
+        (settings.options.get("soc_model") or (manifest and manifest.facts.soc) or "NUMBER") if target == "qnn" else ""
+    )
+    keep = manifest.facts.keep if manifest and same else ()
+    return commands.command(settings.model, target, soc, pictures, reading, keep, eight_bit=eight_bit)
+
+
+def _is_quantised(model: Path) -> bool:
+    try:
+        return onnxfile.read(model).quantised
+    except ModelError:
+        return False  # what is wrong with it is told elsewhere
+
+
+def _either(manifest: Manifest) -> str:
+    return " or ".join(sorted(SERVES.get(manifest.facts.target, ())))
 
 
 def _vouched(file: Path) -> bool:
@@ -244,7 +361,9 @@ def _stale(manifest: Manifest, settings: EncodeSettings, source: str, reading: R
     if facts.source != source:
         told.append(f"it was made of another file ({_short(facts.source)}), the model's sha256 is {_short(source)}")
     if settings.backend not in SERVES.get(facts.target, ()):
-        told.append(f"it was made for {facts.target}, encode.backend is {settings.backend}")
+        told.append(
+            f"it was made for {facts.target}, which serves {_either(manifest)}; encode.backend is {settings.backend}"
+        )
     soc = settings.options.get("soc_model", "")
     if soc and facts.soc and soc != facts.soc:
         told.append(f"it was compiled for soc_model {facts.soc}, encode.options says {soc}")

@@ -59,6 +59,11 @@ class Graph(NamedTuple):
         )
 
     @property
+    def quantised(self) -> bool:
+        """Whether there is any quantisation in it."""
+        return any(one.op in {"QuantizeLinear", "DequantizeLinear"} for one in self.operations)
+
+    @property
     def rim(self) -> frozenset[str]:
         """Names of the operations that read the graph's inputs or make its outputs."""
         given, wanted = {value.name for value in self.inputs}, {value.name for value in self.outputs}

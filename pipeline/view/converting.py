@@ -187,14 +187,17 @@ def _show_scan(scan: Scan) -> None:
 
 
 def _older(target: Path, ready: Ready) -> dict[str, list[str]]:
-    """What was made of the same model for the same target from other facts, and what of them is other."""
+    """What was made of the same model for the same target and is no longer true, and why.
+
+    What was made of it with other options is no such thing.
+    """
     found = {}
     stem = target.name.rpartition("-")[0]
     for folder in sorted(target.parent.glob(f"{stem}-????????")):
         if folder == target:
             continue
         try:
-            found[folder.name] = artefact.differences(artefact.read(folder).facts, ready.facts)
+            found[folder.name] = artefact.outdated(artefact.read(folder).facts, ready.facts)
         except ModelError as error:
             found[folder.name] = [str(error)]
-    return found
+    return {name: reasons for name, reasons in found.items() if reasons}

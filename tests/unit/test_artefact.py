@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import msgspec
 import pytest
 
@@ -29,17 +32,18 @@ FACTS = Facts(
     tools={"onnx": "1.18", "onnxruntime-qnn": "2.7.0"},
 )
 
-CHANGES = [  # of the facts, a part of what is said of it
-    ({"source": "0" * 64}, "source was 309773c0513f..., is 000000000000..."),
-    ({"target": "rknn"}, "target was qnn, is rknn"),
-    ({"soc": "60"}, "soc was 43, is 60"),
-    ({"passes": ("fuse/2",)}, "passes was fuse/1, is fuse/2"),
-    ({"mean": (0.0, 0.0, 0.0)}, "mean was 127.0, 127.0, 127.0"),
-    ({"keep": ("fc",)}, "keep was none, is fc"),
-    ({"calibration": Calibration("pictures", "cd" * 32, 100)}, "other calibration pictures"),
-    ({"calibration": None}, "other calibration pictures"),
-    ({"tools": {"onnx": "1.19", "onnxruntime-qnn": "2.7.0"}}, "onnx 1.18 made it, 1.19 is here"),
-    ({"tools": {"onnx": "1.18"}}, "onnxruntime-qnn 2.7.0 made it, none is here"),
+CHANGES = [  # of the facts, what is said to be no longer true
+    ({"source": "0" * 64}, ["the model was 309773c0513f..., is 000000000000..."]),
+    ({"target": "rknn"}, []),
+    ({"soc": "60"}, []),
+    ({"passes": ("fuse/2",)}, ["pass fuse was of version 1, is of 2"]),
+    ({"passes": ("fuse/1", "quantise/1")}, []),
+    ({"mean": (0.0, 0.0, 0.0)}, []),
+    ({"keep": ("fc",)}, []),
+    ({"calibration": Calibration("pictures", "cd" * 32, 100)}, []),
+    ({"calibration": None}, []),
+    ({"tools": {"onnx": "1.19", "onnxruntime-qnn": "2.7.0"}}, ["onnx 1.18 made it, 1.19 is here"]),
+    ({"tools": {"onnx": "1.18"}}, ["onnxruntime-qnn 2.7.0 made it, none is here"]),
 ]
 
 
@@ -56,7 +60,9 @@ def made(tmp_path, monkeypatch):
         file.write_bytes(content)
         command = "pipeline models convert mine.onnx --target qnn --soc 43 --calibration pictures"
         hashed = catalog.own(file, "")
-        manifest = Manifest(1, "mine.onnx", facts, facts.digest, command, (), (), "full", (), 1.0, file.name, hashed, 8)
+        manifest = Manifest(
+            artefact.FORMAT, "mine.onnx", facts, facts.digest, command, (), (), "full", (), 1.0, file.name, hashed, 8
+        )
         artefact.written(folder, manifest)
         return folder
 
@@ -69,15 +75,15 @@ def opened(path, reading=OURS, **settings):
 
 
 @pytest.mark.parametrize(("change", "said"), CHANGES)
-def test_whatever_changes_the_bytes_changes_the_folders_name_and_is_told(change, said):
+def test_whatever_changes_the_bytes_changes_the_folders_name_and_is_told_where_it_is_no_longer_true(change, said):
     other = msgspec.structs.replace(FACTS, **change)
     assert artefact.folder_name("m", other) != artefact.folder_name("m", FACTS)
-    assert any(said in line for line in artefact.differences(FACTS, other))
+    assert artefact.outdated(FACTS, other) == said
 
 
 def test_the_same_facts_are_no_difference_whatever_the_folder_of_pictures_is_called():
     other = msgspec.structs.replace(FACTS, calibration=Calibration("elsewhere", "ab" * 32, 100))
-    assert artefact.differences(FACTS, other) == []
+    assert artefact.outdated(FACTS, other) == []
     assert other.digest == FACTS.digest
     assert artefact.folder_name("m", FACTS) == f"m-qnn-{FACTS.digest[:8]}"
 
@@ -92,8 +98,73 @@ def test_a_manifest_is_read_as_it_was_written(made):
 def test_a_damaged_manifest_is_named_with_what_to_do(made, content):
     folder = made()
     (folder / "manifest.json").write_bytes(content)
-    with pytest.raises(ModelError, match=r"manifest\.json cannot be read .* run `pipeline models convert` again"):
+    with pytest.raises(
+        ModelError,
+        match=r"manifest\.json cannot be read .* run `pipeline models convert \S+ --target qnn --soc 43` again",
+    ):
         opened(folder)
+
+
+CHANGED = [  # where in the manifest, another value
+    (("cosine",), 0.5),
+    (("verdict",), "none"),
+    (("passes",), [{"name": "fuse", "matched": 1, "cosine": 1.0}]),
+    (("left",), ["fc (Gemm)"]),
+    (("command",), "rm -rf /"),
+    (("sha256",), "0" * 64),
+    (("file",), "../secret.onnx"),
+    (("digest",), "0" * 64),
+    (("facts", "soc"), "60"),
+    (("seal",), ""),
+]
+
+
+@pytest.mark.parametrize(("where", "value"), CHANGED)
+def test_a_manifest_that_was_written_into_is_refused_whatever_was_changed(made, where, value):
+    path = made() / "manifest.json"
+    content = json.loads(path.read_bytes())
+    inner = content
+    for name in where[:-1]:
+        inner = inner[name]
+    inner[where[-1]] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"manifest\.json: the manifest was changed"):
+        opened(path.parent)
+
+
+def test_a_manifest_of_another_folder_is_refused_and_a_folder_may_be_renamed(made, tmp_path):
+    folder = made()
+    assert opened(shutil.copytree(folder, tmp_path / "npu"))
+    with pytest.raises(ModelError, match=r"holds another's manifest"):
+        opened(shutil.copytree(folder, tmp_path / "lite0-qnn-00000000"))
+
+
+@pytest.mark.parametrize("file", ["../model.onnx", "/etc/hostname", "deep/model.onnx", "..", ""])
+def test_a_manifest_that_names_a_file_elsewhere_is_refused_though_it_be_sealed(made, file):
+    folder = made()
+    artefact.written(folder, msgspec.structs.replace(artefact.read(folder), file=file))
+    with pytest.raises(ModelError, match="is no file of its own folder"):
+        opened(folder)
+
+
+def test_what_may_not_be_read_is_said_to_want_permission_and_no_conversion(made, monkeypatch):
+    def forbidden(*_):
+        raise PermissionError(13, "Permission denied")
+
+    folder = made()
+    monkeypatch.setattr(artefact.Path, "read_bytes", forbidden)  # the tests may run as somebody who may read all
+    with pytest.raises(ModelError, match=r"manifest\.json may not be read by this user: permit it") as refused:
+        opened(folder)
+    assert "convert" not in str(refused.value).partition("manifest.json")[2]
+
+
+def test_a_file_that_may_not_be_looked_for_is_no_crash(tmp_path, monkeypatch):
+    def forbidden(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(artefact.Path, "is_dir", forbidden)
+    with pytest.raises(ModelError, match="may not be read by this user"):
+        opened(tmp_path / "closed" / "folder")
 
 
 def test_the_folder_or_its_file_may_be_named(made):
@@ -103,8 +174,8 @@ def test_the_folder_or_its_file_may_be_named(made):
 
 STALE = [  # how it was made, how it is configured, what is said
     ({"source": "0" * 64}, {}, r"it was made of another file \(0{12}\.\.\.\), the model's sha256 is 309773c0"),
-    ({"target": "rknn"}, {}, "it was made for rknn, encode.backend is qnn"),
-    ({}, {"backend": "openvino"}, "it was made for qnn, encode.backend is openvino"),
+    ({"target": "rknn"}, {}, "it was made for rknn, which serves rknn; encode.backend is qnn"),
+    ({}, {"backend": "openvino"}, "it was made for qnn, which serves plugin_ep or qnn; encode.backend is openvino"),
     ({}, {"options": {"soc_model": "60"}}, "it was compiled for soc_model 43, encode.options says 60"),
     ({"tools": {"onnxruntime-qnn": "2.6.0"}}, {}, r"onnxruntime-qnn 2\.6\.0 compiled it, 2\.7\.0 is installed"),
     ({}, {"reading": Reading("nchw", (0.0, 0.0, 0.0))}, "ranges were measured with another encode.layout, mean"),
@@ -115,7 +186,65 @@ STALE = [  # how it was made, how it is configured, what is said
 def test_what_is_stale_is_refused_with_what_differs_and_the_command(made, facts, settings, said):
     with pytest.raises(ModelError, match=said) as refused:
         opened(made(**facts), **settings)
-    assert "run `pipeline models convert mine.onnx --target qnn --soc 43" in str(refused.value)
+    assert "and name the new folder in encode.artefact" in str(refused.value)
+
+
+NAMED = "efficientnet-lite0-224-int8"
+WANTED = [  # how it was made, how it is configured, the command that makes what is configured
+    ({"source": "0" * 64}, {}, f"{NAMED} --target qnn --soc 43"),
+    ({}, {"options": {"soc_model": "60"}}, f"{NAMED} --target qnn --soc 60"),
+    ({}, {"backend": "openvino"}, f"{NAMED} --target openvino"),
+    ({"target": "rknn", "soc": ""}, {"options": {}}, f"{NAMED} --target qnn --soc NUMBER"),
+    ({}, {"backend": "plugin_ep", "plugin": "x", "options": {"soc_model": "60"}}, f"{NAMED} --target qnn --soc 60"),
+    (
+        {},
+        {"reading": Reading("nhwc", (0.0, 0.0, 0.0), (255.0, 255.0, 255.0))},
+        f"{NAMED} --target qnn --soc 43 --layout nhwc --mean 0 0 0 --deviation 255 255 255",
+    ),
+]
+
+
+@pytest.mark.parametrize(("facts", "settings", "wanted"), WANTED)
+def test_the_command_that_is_shown_makes_what_the_configuration_wants(made, facts, settings, wanted):
+    with pytest.raises(ModelError) as refused:
+        opened(made(**facts), **settings)
+    assert f"run `pipeline models convert {wanted}`" in str(refused.value)
+
+
+def test_the_pictures_of_before_are_in_the_command_where_a_model_is_to_be_quantised(made, monkeypatch):
+    monkeypatch.setattr(artefact, "_is_quantised", lambda _: False)
+    with pytest.raises(ModelError, match=r"--soc 60 --calibration pictures`"):
+        opened(made(), options={"soc_model": "60"})
+
+
+def test_a_back_end_that_no_conversion_is_for_is_told_what_the_artefact_serves(made):
+    with pytest.raises(ModelError, match=r"serves openvino or plugin_ep or qnn; encode\.backend is mnn") as no:
+        opened(made(target="generic", soc=""), backend="mnn", options={})
+    assert "MNN's `mnnconvert`" in str(no.value)
+    assert "or set encode.backend to openvino or plugin_ep or qnn" in str(no.value)
+
+
+def test_what_rknn_toolkit2_takes_is_not_what_the_back_end_opens(made):
+    folder = made(target="rknn", soc="")
+    with pytest.raises(ModelError, match=r"let it make a \.rknn file of .*model\.onnx"):
+        opened(folder, backend="rknn", options={})
+    (folder / "model.rknn").touch()
+    assert opened(folder / "model.rknn", backend="rknn", options={}) == folder / "model.rknn"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("manifest.json", {}, "is a manifest: name its folder"),
+        ("model.mnn", {"backend": "rknn"}, r"back end rknn opens a \.rknn file"),
+        ("model.rknn", {"backend": "mnn"}, r"back end mnn opens a \.mnn file"),
+        ("model.mnn", {}, r"model\.mnn is no ONNX file"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, name, settings, said):
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(ModelError, match=said):
+        opened(tmp_path / name, **settings)
 
 
 def test_a_chip_that_the_configuration_does_not_name_is_no_difference(made):
@@ -125,7 +254,7 @@ def test_a_chip_that_the_configuration_does_not_name_is_no_difference(made):
 def test_an_artefact_that_was_changed_is_refused(made):
     folder = made()
     (folder / "model.onnx").write_bytes(b"compiled?")
-    with pytest.raises(ModelError, match=r"is damaged or was changed.* run `pipeline models convert mine"):
+    with pytest.raises(ModelError, match=rf"is damaged or was changed.* run `pipeline models convert {NAMED}"):
         opened(folder)
 
 

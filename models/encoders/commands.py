@@ -1,0 +1,48 @@
+"""What an operator writes to have an encoder converted, as it was asked for or as a configuration now wants it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from models.encoders import OURS, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOC = 'a number such as 43 for SM8550, which Qualcomm\'s documentation lists under "Supported Snapdragon devices"'
+"""What a chip is named by."""
+
+
+def is_soc(text: str) -> bool:
+    """Whether that is a number, as `soc_model` has it."""
+    return text.isascii() and text.isdecimal()
+
+
+def command(  # noqa: PLR0917  # one option each
+    model: str,
+    target: str,
+    soc: str = "",
+    calibration: str = "",
+    reading: Reading = OURS,
+    keep: Sequence[str] = (),
+    *,
+    eight_bit: bool = False,
+) -> str:
+    """The command, ready for a shell."""
+    words = ["pipeline", "models", "convert", model, "--target", target]
+    words += ["--soc", soc] if soc else []
+    words += ["--calibration", calibration] if calibration else []
+    words += ["--int8"] if eight_bit else []
+    words += ["--keep", ",".join(keep)] if keep else []
+    if reading != OURS:
+        words += ["--layout", reading.layout]
+        for name in ("mean", "deviation"):
+            words += [f"--{name}", *(f"{value:g}" for value in getattr(reading, name))]
+    return shlex.join(words)
+
+
+def after(command: str, option: str) -> str:
+    """What a command says behind an option; empty: nothing."""
+    words = shlex.split(command)
+    return words[words.index(option) + 1] if option in words[:-1] else ""
