@@ -91,6 +91,9 @@ CATALOG = (
 )
 """Every bundled model."""
 
+ENCODERS = ("efficientnet-lite0-224-int8",)
+"""Those of them that encode pictures."""
+
 
 def row(name: str) -> Model:
     """The catalogue's row of a model.
@@ -102,6 +105,17 @@ def row(name: str) -> Model:
         if model.name == name:
             return model
     raise ModelError(f"no model {name!r}; there are {', '.join(model.name for model in CATALOG)}")
+
+
+def encoder(name: str) -> str:
+    """The name itself. Raises ModelError: no encoder that comes with the package is called so."""
+    if name in ENCODERS:
+        return name
+    there = f"the encoder that comes with the package is {', '.join(ENCODERS)}, and one of your own is an .onnx file"
+    for model in CATALOG:
+        if model.name == name:
+            raise ModelError(f"{name} is no encoder ({model.what}); {there}")
+    raise ModelError(f"no model {name!r}; {there}")
 
 
 def path(name: str) -> Path:

@@ -431,6 +431,19 @@ def _keep(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     return tuple(sorted({word for word in (part.strip() for part in text.split(",")) if word}))
 
 
+class _Colour(click.ParamType):  # type: ignore[type-arg]  # it takes one in newer versions only
+    """One number of three."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read one. Raises click.BadParameter, which says that three are needed."""
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is no number: it takes three, with spaces between, such as 127 127 127", param, ctx)
+
+
 def _of_encoders(command: Callable[..., None]) -> Callable[..., None]:
     """The options of `models convert` that are for encoders; they come to it as one dictionary."""
     options = (
@@ -443,14 +456,27 @@ def _of_encoders(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--int8", "eight_bit", is_flag=True, help="Of openvino and generic: quantise. qnn always is."),
         click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of its input. Default: as configured."),
-        click.option("--mean", type=float, nargs=3, help="Of R, G and B, 0..255: taken away. Default: as configured."),
-        click.option("--deviation", type=float, nargs=3, help="Then divided by. Default: as configured."),
+        click.option(
+            "--mean",
+            type=_Colour(),
+            nargs=3,
+            metavar="R G B",
+            help="Three numbers, 0..255: taken away. Default: as configured.",
+        ),
+        click.option(
+            "--deviation",
+            type=_Colour(),
+            nargs=3,
+            metavar="R G B",
+            help="Three numbers: then divided by. Default: as configured.",
+        ),
         click.option("--scan", is_flag=True, help="Show what quantising each layer costs; without --keep, that alone."),
         click.option(
             "--keep",
             default="",
             callback=_keep,
-            help="Layers to leave in higher precision: names between commas, or how many a scan may choose.",
+            help="Layers to leave in higher precision: names between commas, or how many a scan may choose. Layers "
+            "beside those that share their numbers go with them.",
         ),
         click.option(
             "--min-cosine",
@@ -532,8 +558,13 @@ def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
     from models.encoders import OURS, Reading
 
     settings = _settings(given.pop("config")).encode
-    own = Path(file).exists()
-    model, base = (Path(file), Reading.of(settings)) if own else (catalog.verified(file), OURS)
+    if Path(file).exists():
+        model, base = Path(file), Reading.of(settings)
+    else:
+        try:
+            model, base = catalog.verified(catalog.encoder(file)), OURS
+        except ModelError as error:
+            raise ModelError(f"{file}: no such file; {error}") from error
     reading = Reading(*(given.pop(key) or getattr(base, key) for key in Reading._fields))
     soc = given.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
     return Job(model, target, file, soc=soc, reading=reading, **given)

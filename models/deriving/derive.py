@@ -13,12 +13,13 @@ import onnxruntime as ort
 
 from models.deriving import scan as scanning
 from models.deriving import targets
-from models.deriving.calibration import Pictures
+from models.deriving.calibration import Pictures, read
 from models.deriving.passes import PASSES, Means, opened_on_qnn
 from models.deriving.told import Scan, Told
 from models.encoders import artefact, backends, gate, onnxfile
 from models.encoders.artefact import Manifest, Passed
 from models.encoders.bound import FAULTS, BoundEncoder, recorded
+from models.encoders.commands import SOC
 from models.encoders.plugin_ep import provider
 from models.llm.folder import describe
 from pipeline.core.errors import ModelError
@@ -100,6 +101,7 @@ class _Conversion:
 
     def run(self) -> None:
         at = self._job.model
+        self._look_at_unused()
         for number, name in enumerate(self._ready.steps):
             self._told(Told(name))
             if name in _QUANTISING and (self._job.scan or self._job.worst):
@@ -115,6 +117,12 @@ class _Conversion:
             self._compared(name, into, change.matched, change.note)
             at = into
         self._finished(at)
+
+    def _look_at_unused(self) -> None:
+        """Read pictures that no pass will, as the operator takes them for whole. Raises ModelError: one is not."""
+        if self._ready.facts.calibration is None:
+            for file in self._ready.pictures:
+                read(file, 2)
 
     def _means(self, name: str) -> Means:
         ready, shape = self._ready, [size for size in self._ready.graph.inputs[0].shape if isinstance(size, int)]
@@ -141,7 +149,7 @@ class _Conversion:
         names = ", ".join(f"{one.name or one.outputs[0]} ({one.op})" for one in left)
         why = (
             "it is quantised already: give the model in float32"
-            if self._ready.quantised
+            if self._ready.graph.quantised
             else ("they stand in an expression that is not known: export the model with GELU as torch writes it")
         )
         raise ModelError(
@@ -167,7 +175,10 @@ class _Conversion:
         encoder = BoundEncoder(session, chosen, onnxfile.read(made).rim)
         self._placement = recorded(session, chosen, onnxfile.read(made).rim)
         if self._placement.verdict == "none":
-            raise ModelError(f"{self._job.model}: {chosen} took no node of it for soc_model {self._job.soc}")
+            raise ModelError(
+                f"{self._job.model}: {chosen} took no node of it for soc_model {self._job.soc}: it may not know that "
+                f"chip: --soc is {SOC}"
+            )
         return encoder
 
     def _scanned(self, name: str, at: Path) -> Scan:

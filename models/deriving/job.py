@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import importlib.util
-import shlex
+import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from models import catalog
 from models.deriving import pictures, targets
 from models.encoders import OURS, Reading, artefact, onnxfile
-from models.encoders.artefact import Calibration, Facts
+from models.encoders.artefact import SERVES, Calibration, Facts, Manifest
+from models.encoders.commands import SOC, command, is_soc
 from models.encoders.remedies import remedy
 from models.store import name_of
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
+    from models.deriving.targets import Target
     from models.encoders.onnxfile import Graph
 
 DRAWN = "probes"
 """In place of a folder: pictures from the gate's seed. They show no place, so ranges may be too narrow or too wide."""
 
 _PROBES = 16  # that are drawn where the operator asks for them
-_QUANTISED = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_PICTURE = 4  # axes
+_LEAST_DEVIATION, _MOST = 1e-3, 255.0
 _PACKAGES = {"onnxruntime_qnn": "onnxruntime-qnn"}
 
 
@@ -66,8 +70,7 @@ class Ready(NamedTuple):
         job: What was asked for.
         graph: Of the model.
         steps: Names of passes, in their order.
-        pictures: For ranges; empty: they are drawn, or not needed.
-        quantised: The model is so already.
+        pictures: For ranges, looked at even where they are not needed; empty: they are drawn, or none were given.
         facts: All that changes the bytes.
         name: Of the folder.
         command: What does it again.
@@ -77,7 +80,6 @@ class Ready(NamedTuple):
     graph: Graph
     steps: tuple[str, ...]
     pictures: tuple[Path, ...]
-    quantised: bool
     facts: Facts
     name: str
     command: str
@@ -90,20 +92,24 @@ def plan(job: Job) -> Ready:
         ConfigError: Options that do not go together, or one that is missing.
         ModelError: The model cannot be converted, a package is missing, or there are no pictures.
     """
+    _check_numbers(job)
     eight_bit = _eight_bit(job)
     steps = targets.steps(job.target, eight_bit=eight_bit)
     target = targets.TARGETS[job.target]
+    _check_used(job, target, eight_bit=eight_bit)
     if target.soc and not job.soc and not _only_scanned(job):
         raise ConfigError(f"{job.target} compiles for one chip: name it, e.g. --soc 43 for SM8550")
     check_packages(target.packages)
     source = catalog.own(job.model, "")
+    _check_encoder(job, source)
     graph = onnxfile.read(job.model)
     if graph.dynamic:
         raise ModelError(
             f"{job.model}: dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(job.target, 'dynamic')}"
         )
-    quantised = any(one.op in _QUANTISED for one in graph.operations)
-    files, calibration = _calibration(job, wanted=eight_bit and not quantised)
+    if len(graph.inputs) == 1 and len(shape := graph.inputs[0].shape) == _PICTURE:
+        _check_layout(job, [size for size in shape if isinstance(size, int)])
+    files, calibration = _calibration(job, wanted=eight_bit and not graph.quantised)
     packages = sorted({"onnxruntime", *(_PACKAGES.get(name, name) for name in target.packages)})
     facts = Facts(
         source=source,
@@ -118,7 +124,50 @@ def plan(job: Job) -> Ready:
         tools={name: artefact.version(name) for name in packages},
     )
     name = artefact.folder_name(name_of(Path(job.named or job.model)), facts)
-    return Ready(job, graph, steps, files, quantised, facts, name, command(job))
+    return Ready(job, graph, steps, files, facts, name, again(job))
+
+
+def again(job: Job) -> str:
+    """What an operator writes to have it done again."""
+    named, eight_bit = job.named or str(job.model), job.eight_bit
+    return command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
+
+
+def _check_numbers(job: Job) -> None:
+    """Raise ConfigError: a number is none that can be meant."""
+    if job.soc and not is_soc(job.soc):
+        raise ConfigError(f"--soc {job.soc}: the chip is {SOC}")
+    if job.keep == ("0",):
+        raise ConfigError("--keep 0 keeps none: leave it, name layers, or say how many a scan may choose, 1 or more")
+    if not all(math.isfinite(value) and 0 <= value <= _MOST for value in job.reading.mean):
+        raise ConfigError("--mean is what is taken away from R, G and B: three numbers of 0..255, e.g. 127 127 127")
+    if not all(math.isfinite(value) and value >= _LEAST_DEVIATION for value in job.reading.deviation):
+        raise ConfigError(
+            "--deviation is what R, G and B are divided by: three numbers, 0.001 at least, e.g. 128 128 128"
+        )
+
+
+def _check_used(job: Job, target: Target, *, eight_bit: bool) -> None:
+    """Raise ConfigError: an option is given that the target makes no use of."""
+    if job.soc and not target.soc:
+        raise ConfigError(f"--soc is of qnn, which compiles for one chip: leave it for {job.target}")
+    if job.calibration and not eight_bit:
+        how = "by its own toolkit: leave it" if target.eight_bit is False else "only with --int8: add that, or leave it"
+        raise ConfigError(f"--calibration is for 8 bit, and what is made for {job.target} is quantised {how}")
+
+
+def _check_encoder(job: Job, source: str) -> None:
+    """Raise ModelError: it is one of ours that is no encoder."""
+    for row in catalog.CATALOG:
+        if row.sha256 == source and row.name not in catalog.ENCODERS:
+            raise ModelError(f"{job.model} is {row.name}, no encoder ({row.what}): convert what [encode] model names")
+
+
+def _check_layout(job: Job, shape: list[int]) -> None:
+    try:
+        job.reading.side(shape)
+    except ModelError as error:
+        raise ModelError(f"{job.model}: {error}") from error
 
 
 def _eight_bit(job: Job) -> bool:
@@ -149,6 +198,10 @@ def check_packages(packages: dict[str, str]) -> None:
 
 
 def _calibration(job: Job, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
+    if job.calibration and job.calibration != DRAWN:
+        folder = Path(job.calibration)
+        found = pictures.files(folder)
+        return found, Calibration(folder.name, pictures.digest(found, folder), len(found)) if wanted else None
     if not wanted:
         return (), None
     if not job.calibration:
@@ -156,22 +209,35 @@ def _calibration(job: Job, *, wanted: bool) -> tuple[tuple[Path, ...], Calibrati
             "quantising measures ranges on pictures: give --calibration FOLDER, a hundred or more of what the cameras "
             f"see (.jpg, .png), or --calibration {DRAWN} for drawn ones, which is for trying out"
         )
-    if job.calibration == DRAWN:
-        return (), Calibration(DRAWN, "", _PROBES)
-    folder = Path(job.calibration)
-    found = pictures.files(folder)
-    return found, Calibration(folder.name, pictures.digest(found, folder), len(found))
+    return (), Calibration(DRAWN, "", _PROBES)
 
 
-def command(job: Job) -> str:
-    """What an operator writes to have it done again."""
-    words = ["pipeline", "models", "convert", job.named or str(job.model), "--target", job.target]
-    words += ["--soc", job.soc] if job.soc else []
-    words += ["--calibration", job.calibration] if job.calibration else []
-    words += ["--int8"] if job.eight_bit else []
-    words += ["--keep", ",".join(job.keep)] if job.keep else []
-    if job.reading != OURS:
-        words += ["--layout", job.reading.layout]
-        for name in ("mean", "deviation"):
-            words += [f"--{name}", *(f"{value:g}" for value in getattr(job.reading, name))]
-    return shlex.join(words)
+def configuration(ready: Ready, folder: Path, manifest: Manifest) -> list[str]:
+    """The `[encode]` table that uses an artefact, with absolute paths; lines of TOML.
+
+    Args:
+        ready: What was converted.
+        folder: Of the artefact.
+        manifest: Of it.
+    """
+    job, served = ready.job, SERVES[ready.job.target]
+    backend = job.target if job.target in served else "openvino"
+    others = sorted(served - {backend, "plugin_ep"}) + ["plugin_ep with its plugin"] * ("plugin_ep" in served)
+    ours = job.named in catalog.ENCODERS and not Path(job.named).exists()
+    file, remark = folder.resolve(), ""
+    if job.target == "rknn":
+        file, remark = (file / manifest.file).with_suffix(".rknn"), "  # that rknn-toolkit2 makes"
+    lines = ["[encode]", f"model = {_quoted(job.named if ours else str(job.model.resolve()))}"]
+    if job.reading != OURS and not ours:
+        lines.append(f'layout = "{job.reading.layout}"')
+        lines += [
+            f"{name} = {[float(value) for value in getattr(job.reading, name)]}" for name in ("mean", "deviation")
+        ]
+    lines.append(f'backend = "{backend}"' + (f"  # or {', or '.join(others)}" if others else ""))
+    lines.append(f"artefact = {_quoted(str(file))}{remark}")
+    lines += [f"options = {{ soc_model = {_quoted(job.soc)} }}"] if job.soc else []
+    return lines
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

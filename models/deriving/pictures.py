@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def files(folder: Path) -> tuple[Path, ...]:
-    """The pictures of a folder and of the folders in it, sorted. Raises ModelError: there are none."""
+    """The pictures of a folder and of the folders in it, sorted. Raises ModelError: no folder, or no pictures."""
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise ModelError(f"{folder} {what}: give a folder of pictures (.jpg, .jpeg, .png) of what the camera sees")
     kinds = {".jpg", ".jpeg", ".png"}
     found = tuple(sorted(file for file in folder.rglob("*") if file.suffix.casefold() in kinds and file.is_file()))
     if not found:

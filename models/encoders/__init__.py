@@ -75,9 +75,12 @@ class Reading(NamedTuple):
         colours, sides = (shape[1:2], shape[2:]) if self.layout == "nchw" else (shape[3:], shape[1:3])
         if len(shape) != 4 or shape[0] != 1 or list(colours) != [3] or len(set(sides)) != 1 or sides[0] % 2:  # noqa: PLR2004
             other = "nhwc" if self.layout == "nchw" else "nchw"
+            at = 3 if other == "nhwc" else 1  # where the colours then are
+            fits = len(shape) == 4 and shape[at] == 3  # noqa: PLR2004
+            way = f"set encode.layout to {other} (--layout), or " if fits else ""
             raise ModelError(
                 f"its input is {tuple(shape)}, where layout {self.layout} wants one square RGB picture, an even side: "
-                f"set encode.layout to {other}, or export the model with a fixed input"
+                f"{way}export the model with such an input, of a fixed size"
             )
         return sides[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -13,11 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from models.deriving import job as planning
-from models.deriving.targets import PASSES, TARGETS
+from models.deriving.targets import PASSES
 from models.deriving.told import Told
 from models.encoders import artefact
 from models.llm import folder as folders
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.runtime.apart import told_apart
 from pipeline.runtime.folders import one_at_a_time
 from pipeline.view.timeline import console, printable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from models.deriving.told import Scan
     from models.encoders.artefact import Manifest
 
+_LOCK = ".lock"
 _WORST = 20  # rows of a scan that people are shown
 _ROOM = 12  # times the model's bytes: a file for every pass, float32 beside 8 bit
 _REMEDY = "nothing was left behind; the lines above may say why"
@@ -47,7 +49,7 @@ def convert(job: Job, out: Path, *, again: bool, as_json: bool, quiet: bool) -> 
         quiet: No progress.
 
     Raises:
-        ConfigError: Options that do not go together.
+        ConfigError: Options that do not go together, or `out` is no folder.
         ModelError: It cannot be converted; nothing is left behind.
     """
     ready = planning.plan(job)
@@ -57,10 +59,10 @@ def convert(job: Job, out: Path, *, again: bool, as_json: bool, quiet: bool) -> 
         _show(ready, None, None, found, as_json=as_json, made=False)
         return
     target = out / ready.name
-    out.mkdir(parents=True, exist_ok=True)
+    _make_room(out)
     with _progress(ready, quiet=quiet) as draw:
         draw("waiting for another conversion", 0, 0)
-        with one_at_a_time(out / ".lock"):
+        with one_at_a_time(out / _LOCK):
             there = None if again or job.scan else _there(target, job.least)
             found = None
             if there is None:
@@ -70,6 +72,21 @@ def convert(job: Job, out: Path, *, again: bool, as_json: bool, quiet: bool) -> 
             else:
                 manifest = there
     _show(ready, target, manifest, found, as_json=as_json, made=there is None)
+
+
+def _make_room(out: Path) -> None:
+    """Make the folder for the new folder. Raises ConfigError: it is a file; ModelError: it cannot be written into."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next(path for path in (out, *out.parents) if path.exists())
+        raise ConfigError(f"{file} is a file: name a folder with --out; a new one is put into it") from error
+    except OSError as error:
+        raise ModelError(
+            f"{error.filename or out}: {error.strerror}: choose a folder that you may write into, with --out or "
+            "--state-dir"
+        ) from error
 
 
 def _there(target: Path, least: float) -> Manifest | None:
@@ -93,7 +110,7 @@ def _made(ready: Ready, folder: Path, draw: Callable[[str, int, int], None]) -> 
         run(ready, folder, told)
 
     scan, manifest = None, None
-    for told in told_apart(f"the conversion of {ready.job.model}", work, Told, _REMEDY):
+    for told in told_apart(f"the conversion of {ready.job.model}", work, Told, _REMEDY, quiet=True):
         draw(told.what, told.done, told.all)
         scan, manifest = told.scan or scan, told.manifest or manifest
     return scan, manifest
@@ -129,7 +146,7 @@ def _show(
         sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
         return
     if scan is not None:
-        _show_scan(scan)
+        _show_scan(scan, ready.facts.calibration.count if ready.pictures and ready.facts.calibration else 0)
     if manifest is None or target is None:
         return
     _show_passes(manifest)
@@ -139,6 +156,9 @@ def _show(
         sys.stdout.write(f"{line}\n")
     for name, reasons in older.items():
         sys.stdout.write(f"stale: {printable(name)}: {printable('; '.join(reasons))}\n")
+    sys.stdout.write("For the configuration:\n\n")
+    for line in planning.configuration(ready, target, manifest):
+        sys.stdout.write(f"{printable(line)}\n")
 
 
 def _show_passes(manifest: Manifest) -> None:
@@ -154,8 +174,10 @@ def _advice(ready: Ready, target: Path, manifest: Manifest) -> Iterator[str]:
     calibration = manifest.facts.calibration
     if calibration is not None and not calibration.sha256:
         yield "Ranges were measured on drawn pictures: give --calibration a folder of what the cameras see before use."
+    if calibration is None and ready.job.calibration:
+        yield f"--calibration {printable(ready.job.calibration)} was not used: the model is quantised already."
     if manifest.kept:
-        yield f"In higher precision: {printable(', '.join(manifest.kept))}"
+        yield f"In higher precision: {_kept(manifest, ready.job.worst)}{printable(', '.join(manifest.kept))}"
     if manifest.left:
         yield f"Stays on the CPU: {printable(', '.join(manifest.left))}; the gate lets it pass only if that is allowed."
     if ready.job.target == "rknn":
@@ -163,14 +185,18 @@ def _advice(ready: Ready, target: Path, manifest: Manifest) -> Iterator[str]:
             f"Give {printable(str(target / manifest.file))} to rknn-toolkit2 (load_onnx, build, export_rknn) on a "
             "machine that has it, and name the .rknn file in encode.artefact."
         )
-    else:
-        names = [name for name in TARGETS if name == ready.job.target and name != "generic"] or ["BACKEND"]
-        yield f'[encode] backend = "{names[0]}", artefact = "{printable(str(target.resolve()))}"'
 
 
-def _show_scan(scan: Scan) -> None:
+def _kept(manifest: Manifest, chosen: int) -> str:
+    """Of how many layers a scan chose, and how many had to go with them."""
+    beside = len(manifest.kept) - chosen
+    return f"{chosen} layers and {beside} beside them that share their numbers: " if chosen and beside > 0 else ""
+
+
+def _show_scan(scan: Scan, given: int) -> None:
     sys.stdout.write(
-        f"All {len(scan.rows)} layers quantised cost {scan.whole:.6f} of cosine, on {scan.pictures} pictures"
+        f"All {len(scan.rows)} layers quantised cost {scan.whole:.6f} of cosine, on {scan.pictures} drawn pictures"
+        + (f", as every layer is run with each; the {given} given were for ranges" if given else "")
         + ("" if scan.weights else "; the model came quantised, so rounding of its weights is not known")
         + "\n"
     )

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import cv2
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -39,14 +40,14 @@ def made(tmp_path_factory):
     return npus.saved(npus.vit(), folder, "vit.onnx"), folder / "pictures"
 
 
-def words(model, out, *more):
-    return ["models", "convert", str(model), "--out", str(out), "--json", *map(str, more)]
+def words(model, out, *more, as_json=True):
+    return ["models", "convert", str(model), "--out", str(out), *["--json"] * as_json, *map(str, more)]
 
 
-def begun(model, out, *more, before="pass"):
+def begun(model, out, *more, before="pass", as_json=True):
     """Start the command in a process of its own: what this one has open of native code bears no fork."""
     script = f"import os; {before}; from pipeline.cli import main; main()"
-    command = [sys.executable, "-c", script, *words(model, out, *more)]
+    command = [sys.executable, "-c", script, *words(model, out, *more, as_json=as_json)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -101,6 +102,16 @@ def test_layers_that_a_scan_chooses_stay_in_higher_precision_and_on_the_accelera
     model, pictures = made
     found = convert(model, tmp_path, "--target", "qnn", "--soc", 43, "--calibration", pictures, "--scan", "--keep", 2)
     assert len(found["manifest"]["kept"]) >= 2
+    _, said, noise = ended(
+        begun(
+            *(model, tmp_path, "--target", "qnn", "--soc", 43, "--calibration", pictures, "--scan", "--keep", 2),
+            as_json=False,
+        )
+    )
+    beside = len(found["manifest"]["kept"]) - 2
+    assert not beside or f"2 layers and {beside} beside them that share their numbers: " in said
+    assert "on 3 drawn pictures, as every layer is run with each; the 24 given were for ranges" in said
+    assert noise == ""
     assert set(found["manifest"]["kept"]) <= {row["name"] for row in found["scan"]["rows"]}
     after = admitted(model, found["path"])
     assert (after.state, after.evidence.placement.verdict) == ("loaded", "full")
@@ -122,7 +133,9 @@ def test_a_chip_that_the_compiler_does_not_know_is_an_error_and_leaves_nothing(m
     model, pictures = made
     status, _, error = ended(begun(model, tmp_path, "--target", "qnn", "--soc", "999", "--calibration", pictures))
     assert status == 1
-    assert "took no node of it for soc_model 999" in error
+    assert "took no node of it for soc_model 999: it may not know that chip: --soc is a number such as 43" in error
+    assert "onnxruntime" not in error  # what the runtime itself wrote is kept back
+    assert "LIBNATIVE" not in error
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
@@ -176,12 +189,50 @@ def test_the_same_is_not_made_twice_and_what_is_damaged_is_made_again(made, tmp_
     assert list(mended["stale"]) == ["vit-generic-00000000"]  # what else lies there is told
 
 
-def test_what_was_made_before_of_other_facts_is_told_as_stale(made, generic):
+def test_what_was_made_with_other_options_is_not_stale_and_what_is_no_longer_true_is(made, generic, tmp_path):
     model, pictures = made
     old = Path(generic["path"])
     new = convert(model, old.parent, "--target", "generic", "--int8", "--calibration", pictures)
     assert str(old) != new["path"]
-    assert "passes was" in " ".join(new["stale"][old.name])
+    assert new["stale"] == {}
+    manifest = artefact.read(old)
+    facts = msgspec.structs.replace(manifest.facts, tools={**manifest.facts.tools, "onnx": "1.0"})
+    name = artefact.folder_name("vit", facts)
+    (old.parent / name).mkdir()
+    artefact.written(old.parent / name, msgspec.structs.replace(manifest, facts=facts, digest=facts.digest))
+    assert "onnx 1.0 made it" in " ".join(convert(model, old.parent, "--target", "generic")["stale"][name])
+
+
+def test_what_is_printed_for_the_configuration_is_taken_by_check(made, tmp_path):
+    _, said, _ = ended(begun(made[0], tmp_path, "--target", "generic", as_json=False))
+    config = tmp_path / "site.toml"
+    config.write_text(f'[cameras.gate]\nsource = "synthetic://"\n{said[said.index("[encode]") :]}')
+    result = CliRunner().invoke(cli.main, ["check", str(config)])
+    assert result.exit_code == 0, result.output
+
+
+def test_pictures_that_are_not_needed_are_looked_at_and_said_not_to_be_used(made, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "a.jpg").write_bytes(b"cut off")
+    more = ("--target", "generic", "--int8", "--calibration")
+    status, _, error = ended(begun(BUNDLED, tmp_path / "out", *more, broken))
+    assert status == 1
+    assert "a.jpg is no picture that can be read" in error
+    status, said, _ = ended(begun(BUNDLED, tmp_path / "out", *more, made[1], as_json=False))
+    assert status == 0
+    assert f"--calibration {made[1]} was not used: the model is quantised already" in said
+
+
+def test_a_folder_that_cannot_be_written_into_is_named_with_what_to_choose(made, tmp_path):
+    (tmp_path / "file").touch()
+    for out, said in (
+        (tmp_path / "file", "is a file: name a folder with --out"),
+        ("/proc/nowhere", "with --out or --st"),
+    ):
+        status, _, error = ended(begun(made[0], out, "--target", "generic"))
+        assert status
+        assert said in error
 
 
 @pytest.mark.parametrize("given", ["", "model.onnx"])
@@ -194,7 +245,7 @@ def test_check_refuses_what_was_made_of_another_model(made, generic, tmp_path, g
     result = CliRunner().invoke(cli.main, ["check", str(config)])
     assert result.exit_code == 2
     assert "is stale: it was made of another file" in result.output
-    assert "--target generic` again" in result.output
+    assert "run `pipeline models convert efficientnet-lite0-224-int8 --target generic`" in result.output
     config.write_text(f'{text}model = "{made[0]}"\n')
     assert CliRunner().invoke(cli.main, ["check", str(config)]).exit_code == 0
 

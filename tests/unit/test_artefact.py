@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import tomllib
 
 import msgspec
 import pytest
@@ -304,6 +306,14 @@ REFUSED = [
     ({"target": "qnn"}, "name it, e.g. --soc 43"),
     ({"target": "rknn", "eight_bit": True}, "quantised by its own toolkit"),
     ({"target": "generic", "keep": ("a",)}, "nothing is quantised: add --int8"),
+    ({"target": "qnn", "soc": "abc"}, "--soc abc: the chip is a number such as 43 for SM8550"),
+    ({"target": "qnn", "soc": "SM8550"}, "--soc SM8550: the chip is a number such as 43"),
+    ({"target": "rknn", "soc": "43"}, "--soc is of qnn, .* leave it for rknn"),
+    ({"target": "rknn", "calibration": "probes"}, "quantised by its own toolkit: leave it"),
+    ({"target": "generic", "calibration": "probes"}, "only with --int8: add that"),
+    ({"target": "qnn", "soc": "43", "keep": ("0",)}, "--keep 0 keeps none: .* 1 or more"),
+    ({"target": "generic", "reading": Reading(deviation=(0.0, 1.0, 1.0))}, "--deviation is what .* 0.001 at least"),
+    ({"target": "generic", "reading": Reading(mean=(float("nan"), 1.0, 1.0))}, "--mean is what .* of 0..255"),
 ]
 
 
@@ -322,7 +332,7 @@ def test_packages_that_are_missing_are_named_with_the_extra_that_brings_them():
 
 def test_the_command_that_does_it_again_is_what_was_asked_for():
     job = Job(MODEL, "qnn", "my model.onnx", soc="43", calibration="p", keep=("a", "b"), reading=Reading("nhwc"))
-    assert planning.command(job) == (
+    assert planning.again(job) == (
         "pipeline models convert 'my model.onnx' --target qnn --soc 43 --calibration p --keep a,b --layout nhwc "
         "--mean 127 127 127 --deviation 128 128 128"
     )
@@ -331,3 +341,62 @@ def test_the_command_that_does_it_again_is_what_was_asked_for():
 @pytest.mark.parametrize(("keep", "worst"), [((), 0), (("3",), 3), (("a",), 0), (("3", "4"), 0)])
 def test_one_number_is_how_many_layers_are_kept(keep, worst):
     assert Job(MODEL, "qnn", keep=keep).worst == worst
+
+
+@pytest.fixture
+def packaged(monkeypatch):
+    """Packages for converting need not be there to plan."""
+    monkeypatch.setattr(planning, "check_packages", lambda _: None)
+
+
+def test_a_layout_that_the_input_has_not_is_refused_before_anything_is_done(packaged):
+    with pytest.raises(ModelError, match=r"where layout nhwc wants .*set encode\.layout to nchw \(--layout\)"):
+        planning.plan(Job(MODEL, "generic", reading=Reading("nhwc")))
+
+
+def test_a_detector_is_no_encoder(packaged):
+    with pytest.raises(ModelError, match="is nanodet-g-160-int8, no encoder"):
+        planning.plan(Job(catalog.path("nanodet-g-160-int8"), "generic"))
+
+
+@pytest.mark.parametrize("name", ["nosuch", "nanodet-g-160-int8", "conse-minilm"])
+def test_of_names_only_encoders_are_offered(name):
+    with pytest.raises(ModelError, match=f"the encoder that comes with the package is {NAMED}, and one") as refused:
+        catalog.encoder(name)
+    assert "graph-" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nowhere", "nowhere does not exist"), ("a.jpg", "a.jpg is a file"), ("empty", "holds no pictures")],
+)
+def test_pictures_are_looked_for_even_where_the_model_is_quantised_already(packaged, tmp_path, name, said):
+    (tmp_path / "a.jpg").touch()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=said):
+        planning.plan(Job(MODEL, "qnn", soc="43", calibration=str(tmp_path / name)))
+
+
+@pytest.mark.parametrize("target", targets.TARGETS)
+def test_what_is_to_be_written_into_the_configuration_is_a_whole_table(packaged, made, target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = shutil.copy(MODEL, tmp_path / 'my "model".onnx')
+    soc = "43" if target == "qnn" else ""
+    reading = Reading("nchw", (1.0, 2.0, 3.0))
+    calibration = "probes" if target == "qnn" else ""
+    ready = planning.plan(Job(own, target, str(own), soc=soc, reading=reading, calibration=calibration))
+    folder = made(target=target, soc=soc)
+    text = "\n".join(planning.configuration(ready, folder, artefact.read(folder)))
+    found = msgspec.convert(tomllib.loads(text)["encode"], EncodeSettings)
+    assert (found.model, found.mean) == (str(own), (1.0, 2.0, 3.0))
+    assert found.backend in artefact.SERVES[target]
+    assert found.options == ({"soc_model": "43"} if soc else {})
+    assert found.artefact == str(folder.resolve() / "model.rknn" if target == "rknn" else folder.resolve())
+    for other in artefact.SERVES[target] - {found.backend}:
+        assert re.search(rf"# or .*\b{other}", text)
+
+
+def test_the_bundled_encoder_is_written_into_the_configuration_by_its_name(packaged, made):
+    ready = planning.plan(Job(MODEL, "qnn", NAMED, soc="43"))
+    folder = made()
+    assert f'model = "{NAMED}"' in planning.configuration(ready, folder, artefact.read(folder))

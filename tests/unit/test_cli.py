@@ -193,6 +193,13 @@ def test_an_encoder_that_is_not_there_is_found_by_check(run, tmp_path, lines, pr
     assert problem in result.output
 
 
+@pytest.mark.parametrize("words", [("1", "--out", "x"), ("1,2,3", "4", "5")])
+def test_three_numbers_are_asked_for(run, words):
+    result = run("models", "convert", "m.onnx", "--target", "generic", "--mean", *words)
+    assert result.exit_code == 2
+    assert "is no number: it takes three, with spaces between, such as 127 127 127" in " ".join(result.output.split())
+
+
 def offered(words, begun):
     found = ShellComplete(main, {}, "pipeline", "_PIPELINE_COMPLETE").get_completions(words, begun)
     return [one.value for one in found]
