@@ -922,22 +922,13 @@ def _rulebook(config: Path | None) -> Rulebook:
 
 
 def _encoder(config: Path) -> None:
-    """Refuse an encoder that is not there or is another file than is meant, and what was not made of it."""
-    from models import catalog
-    from models.encoders import OURS, Reading, artefact
+    """Refuse what can be known to be wrong with an encoder before it is opened."""
+    from models.encoders import checking
+    from pipeline.core import settings
 
-    settings = _settings(config).encode
-    try:
-        if settings.own:
-            catalog.own(Path(settings.model), settings.sha256)
-        model = Path(settings.model) if settings.own else catalog.path(settings.model)
-    except ModelError as error:
-        _fail(f"{config}: encode.model: {error}", USAGE)
-    try:
-        if settings.artefact and settings.backend != "cpu":
-            artefact.opened(settings, model, Reading.of(settings) if settings.own else OURS)
-    except ModelError as error:
-        _fail(f"{config}: {error}", USAGE)
+    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in checking.problems(_settings(config).encode)]
+    if found:
+        _fail("\n".join(found), USAGE)
 
 
 def _filters(config: Path | None) -> Filters:

@@ -46,6 +46,8 @@ def _warnings(settings: Settings) -> Iterator[str]:
     """What is allowed, but hardly meant."""
     if not settings.cameras:
         yield "no cameras: nothing to run"
+    if settings.encode.artefact and settings.encode.backend == "cpu":
+        yield "encode.artefact is not used: encode.backend is cpu, which runs the model itself"
     for name, camera in settings.cameras.items():
         if "://" not in camera.source and ":" not in camera.source and not Path(camera.source).exists():
             yield f"cameras.{name}.source: {camera.source}: no such file or device"

@@ -245,6 +245,7 @@ def test_check_refuses_what_was_made_of_another_model(made, generic, tmp_path, g
     result = CliRunner().invoke(cli.main, ["check", str(config)])
     assert result.exit_code == 2
     assert "is stale: it was made of another file" in result.output
+    assert f"{config}:5: encode.artefact: " in result.output
     assert "run `pipeline models convert efficientnet-lite0-224-int8 --target generic`" in result.output
     config.write_text(f'{text}model = "{made[0]}"\n')
     assert CliRunner().invoke(cli.main, ["check", str(config)]).exit_code == 0

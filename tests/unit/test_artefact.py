@@ -14,7 +14,7 @@ from models import catalog
 from models.deriving import job as planning
 from models.deriving import targets
 from models.deriving.job import Job
-from models.encoders import OURS, Reading, artefact, backends, gate
+from models.encoders import OURS, Reading, artefact, backends, checking, gate
 from models.encoders.artefact import Calibration, Facts, Manifest
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.settings import EncodeSettings
@@ -400,3 +400,41 @@ def test_the_bundled_encoder_is_written_into_the_configuration_by_its_name(packa
     ready = planning.plan(Job(MODEL, "qnn", NAMED, soc="43"))
     folder = made()
     assert f'model = "{NAMED}"' in planning.configuration(ready, folder, artefact.read(folder))
+
+
+def found_in(**settings):
+    return list(checking.problems(EncodeSettings(**settings)))
+
+
+@pytest.fixture
+def own(tmp_path):
+    """The bundled one as a file of one's own."""
+    return str(shutil.copy(MODEL, tmp_path / "mine.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "said"),
+    [
+        ({"embedding": "embeddings"}, "embedding", "has no output embeddings: there are logits, embedding"),
+        ({"layout": "nhwc"}, "layout", "set encode.layout to nchw"),
+        ({"table": "missing.npz"}, "table", "missing.npz is no table of tags"),
+        ({"sha256": "0" * 64}, "model", "is not the file that is meant"),
+        ({"backend": "plugin_ep"}, "plugin", "needs encode.plugin"),
+        ({"backend": "qnn", "options": {"soc_model": "SM8550"}}, "options", "soc_model is 'SM8550', where"),
+        ({"backend": "rknn", "artefact": "gone.rknn"}, "artefact", "gone.rknn is not there: run `pipeline models"),
+    ],
+)
+def test_what_would_be_given_up_at_the_start_is_found_before(own, settings, key, said):
+    ((where, text),) = found_in(model=own, **settings)
+    assert where == f"encode.{key}"
+    assert said in text
+
+
+@pytest.mark.parametrize("name", ["nanodet-g-160-int8", "nosuch"])
+def test_a_model_that_is_no_encoder_is_found_before(name):
+    ((where, text),) = found_in(model=name)
+    assert (where, "the encoder that comes with the package" in text) == ("encode.model", True)
+
+
+def test_what_is_in_order_is_no_problem(own):
+    assert found_in() == found_in(model=own) == found_in(model=own, embedding="logits") == []

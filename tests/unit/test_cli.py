@@ -181,8 +181,10 @@ def test_completion_offers_commands_and_their_options(words, begun, offered):
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ('model = "missing.onnx"', "encode.model: cannot read model file missing.onnx: No such file"),
-        ('model = "lite9"', "encode.model: no model"),
+        ('model = "missing.onnx"', "site.toml:4: encode.model: cannot read model file missing.onnx: No such file"),
+        ('tags = 1\nmodel = "lite9"', "site.toml:5: encode.model: no model"),
+        ('backend = "mnn"\nartefact = "gone.mnn"', "site.toml:5: encode.artefact: gone.mnn is not there"),
+        ('backend = "plugin_ep"', "site.toml:3: encode.plugin: back end plugin_ep needs encode.plugin"),
     ],
 )
 def test_an_encoder_that_is_not_there_is_found_by_check(run, tmp_path, lines, problem):
@@ -191,6 +193,14 @@ def test_an_encoder_that_is_not_there_is_found_by_check(run, tmp_path, lines, pr
     result = run("check", config)
     assert result.exit_code == 2
     assert problem in result.output
+
+
+def test_an_artefact_that_nobody_opens_is_remarked(run, tmp_path):
+    config = tmp_path / "site.toml"
+    config.write_text('[cameras.gate]\nsource = "synthetic://"\n[encode]\nartefact = "gone"\n')
+    result = run("check", config)
+    assert result.exit_code == 0
+    assert "encode.artefact is not used: encode.backend is cpu" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("words", [("1", "--out", "x"), ("1,2,3", "4", "5")])

@@ -1,0 +1,82 @@
+"""What can be known to be wrong with an `[encode]` table before anything runs; no native runtime is loaded."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models import catalog
+from models.encoders import OURS, Reading, artefact, backends, onnxfile
+from models.encoders.commands import SOC, is_soc
+from models.encoders.remedies import remedy
+from models.tags import VectorTable
+from pipeline.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from models.encoders.onnxfile import Graph
+    from pipeline.core.settings import EncodeSettings
+
+
+def problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
+    """Yield the key of a setting, with what is wrong with it and what to change."""
+    try:
+        model, graph = _model(settings)
+    except ModelError as error:
+        yield "encode.model", str(error)
+        return
+    if settings.own:
+        yield from _own(settings, graph)
+    try:
+        backends.chosen(settings)
+    except ModelError as error:
+        yield "encode.plugin", str(error)
+    soc = settings.options.get("soc_model", "")
+    if settings.backend == "qnn" and soc and not is_soc(soc):
+        yield "encode.options", f"soc_model is {soc!r}, where the chip is {SOC}"
+    if settings.artefact and settings.backend != "cpu":
+        try:
+            artefact.opened(settings, model, Reading.of(settings) if settings.own else OURS)
+        except ModelError as error:
+            yield "encode.artefact", str(error).removeprefix("encode.artefact: ")
+
+
+def _model(settings: EncodeSettings) -> tuple[Path, Graph]:
+    """The file and what is in it. Raises ModelError: it is not there, another one, or no encoder."""
+    if settings.own:
+        catalog.own(Path(settings.model), settings.sha256)
+        return Path(settings.model), onnxfile.read(Path(settings.model))
+    found = catalog.path(catalog.encoder(settings.model))
+    return found, onnxfile.read(found)
+
+
+def _own(settings: EncodeSettings, graph: Graph) -> Iterator[tuple[str, str]]:
+    """What a model of the operator's own has not, or has otherwise."""
+    if len(graph.inputs) != 1:
+        names = ", ".join(value.name for value in graph.inputs)
+        yield "encode.model", f"an encoder has one input; {settings.model} has {len(graph.inputs)}: {names}"
+        return
+    if graph.dynamic and settings.backend != "cpu":
+        given = ", ".join(graph.dynamic)
+        yield "encode.model", f"dimensions are not fixed ({given}): {remedy(settings.backend, 'dynamic')}"
+        return
+    try:
+        Reading.of(settings).side(_fixed(graph.inputs[0].shape))
+    except ModelError as error:
+        yield "encode.layout", f"{settings.model}: {error}"
+    found = {value.name: value.shape for value in graph.outputs}
+    name = settings.embedding or next(reversed(found), "")
+    if name not in found:
+        yield "encode.embedding", f"{settings.model} has no output {name}: there are {', '.join(found)}"
+    elif settings.table:
+        try:
+            VectorTable.load(Path(settings.table), prod(_fixed(found[name])))
+        except ModelError as error:
+            yield "encode.table", str(error)
+
+
+def _fixed(shape: tuple[int | str, ...]) -> list[int]:
+    """As an encoder takes it: what is not fixed for one."""
+    return [size if isinstance(size, int) else 1 for size in shape]
