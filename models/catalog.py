@@ -152,6 +152,8 @@ def own(file: Path, sha256: str) -> str:
         file: Which.
         sha256: That it must have; empty: any.
     """
+    if file.exists() and not file.is_file():
+        raise ModelError(f"cannot read model file {file}: it is no file")  # a pipe would be waited for
     try:
         digest = _digest(file)
     except OSError as error:

@@ -63,7 +63,10 @@ class Pictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has 
 
 def read(file: Path, side: int) -> NDArray[np.uint8]:
     """A picture's largest square from its middle, (side, side, 3) uint8 BGR. Raises ModelError: it is no picture."""
-    found = cv2.imread(str(file), cv2.IMREAD_COLOR)
+    try:
+        found = cv2.imdecode(np.frombuffer(file.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+    except (OSError, cv2.error):  # not to be read; empty, or of more pixels than any camera's
+        found = None
     if found is None:
         raise ModelError(f"{file} is no picture that can be read: take it out of the folder, or mend it")
     height, width = found.shape[:2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,6 +93,7 @@ def plan(job: Job) -> Ready:
         ConfigError: Options that do not go together, or one that is missing.
         ModelError: The model cannot be converted, a package is missing, or there are no pictures.
     """
+    check_name(job.model)
     _check_numbers(job)
     eight_bit = _eight_bit(job)
     steps = targets.steps(job.target, eight_bit=eight_bit)
@@ -154,6 +156,12 @@ def _check_used(job: Job, target: Target, *, eight_bit: bool) -> None:
     if job.calibration and not eight_bit:
         how = "by its own toolkit: leave it" if target.eight_bit is False else "only with --int8: add that, or leave it"
         raise ConfigError(f"--calibration is for 8 bit, and what is made for {job.target} is quantised {how}")
+
+
+def check_name(path: Path) -> None:
+    """Raise ConfigError: tools cannot be told of a file whose name is no text."""
+    if not str(path).isprintable():
+        raise ConfigError(f"{os.fsencode(path)!r}: a name that can be written as text is wanted: rename it")
 
 
 def _check_encoder(job: Job, source: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ModelError
@@ -28,7 +29,7 @@ def digest(pictures: Sequence[Path], folder: Path) -> str:
     """sha256 of the names and contents of pictures. Raises ModelError: one cannot be read."""
     found = hashlib.sha256()
     for file in pictures:
-        found.update(f"{file.relative_to(folder)}\0".encode())
+        found.update(os.fsencode(file.relative_to(folder)) + b"\0")
         try:
             with file.open("rb") as stream:
                 found.update(hashlib.file_digest(stream, "sha256").digest())

@@ -82,8 +82,13 @@ class Reading(NamedTuple):
                 f"its input is {tuple(shape)}, where layout {self.layout} wants one square RGB picture, an even side: "
                 f"{way}export the model with such an input, of a fixed size"
             )
+        if not 0 < sides[0] <= _SIDE_MOST:
+            raise ModelError(f"its input is {tuple(shape)}: a side of 2 to {_SIDE_MOST} pixels is wanted")
         return sides[0]
 
+
+_SIDE_MOST = 4096
+"""Pixels: more than any encoder looks at; a file that says more is damaged, or means harm."""
 
 OURS = Reading()
 """Of the bundled encoder, as EfficientNet-Lite was trained: ImageNet's mean and deviation cost it a tenth."""

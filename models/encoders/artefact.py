@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
+_MANIFEST_MOST = 16 << 20  # bytes; one has a few thousand
 FORMAT = 2
 _DIGITS = 8  # of the facts' digest, in a folder's name
 
@@ -201,6 +202,8 @@ def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
         ModelError: There is none, it may not be read, is damaged, of another format, or was changed.
     """
     path = folder / MANIFEST
+    if path.exists() and not (path.is_file() and path.stat().st_size <= _MANIFEST_MOST):
+        raise ModelError(f"{path} is no manifest: run `{again}` again")
     try:
         found = decode(path.read_bytes(), Manifest)
     except PermissionError as error:

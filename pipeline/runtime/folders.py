@@ -101,7 +101,7 @@ def held(folder: Path, remedy: str) -> Iterator[None]:
 @contextmanager
 def one_at_a_time(lock: Path) -> Iterator[None]:
     """Wait until nobody else holds a lock, which is a file of its own and stays. Raises OSError."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -59,6 +59,7 @@ def convert(job: Job, out: Path, *, again: bool, as_json: bool, quiet: bool) -> 
         _show(ready, None, None, found, as_json=as_json, made=False)
         return
     target = out / ready.name
+    planning.check_name(out)
     _make_room(out)
     with _progress(ready, quiet=quiet) as draw:
         draw("waiting for another conversion", 0, 0)
@@ -78,7 +79,7 @@ def _make_room(out: Path) -> None:
     """Make the folder for the new folder. Raises ConfigError: it is a file; ModelError: it cannot be written into."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     except (FileExistsError, NotADirectoryError) as error:
         file = next(path for path in (out, *out.parents) if path.exists())
         raise ConfigError(f"{file} is a file: name a folder with --out; a new one is put into it") from error

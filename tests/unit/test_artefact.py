@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tomllib
@@ -438,3 +439,28 @@ def test_a_model_that_is_no_encoder_is_found_before(name):
 
 def test_what_is_in_order_is_no_problem(own):
     assert found_in() == found_in(model=own) == found_in(model=own, embedding="logits") == []
+
+
+def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(made):
+    folder = made()
+    (folder / artefact.MANIFEST).unlink()
+    os.mkfifo(folder / artefact.MANIFEST)
+    with pytest.raises(ModelError, match="is no manifest"):
+        artefact.read(folder)
+
+
+def test_a_pipe_in_place_of_a_model_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.onnx")
+    with pytest.raises(ModelError, match="it is no file"):
+        catalog.own(tmp_path / "model.onnx", "")
+
+
+@pytest.mark.parametrize("side", [0, 1 << 20])
+def test_an_input_of_no_or_of_endless_pixels_is_refused_before_there_is_memory_for_it(side):
+    with pytest.raises(ModelError, match="a side of 2 to 4096 pixels"):
+        OURS.side((1, 3, side, side))
+
+
+def test_a_model_whose_name_is_no_text_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="rename it"):
+        planning.check_name(tmp_path / os.fsdecode(b"b\xff.onnx"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import cv2
 import numpy as np
 import onnx
 import pytest
@@ -339,3 +342,14 @@ def test_a_layer_that_is_kept_is_not_quantised(vit, tmp_path):
 def test_a_layer_that_is_not_there_is_refused_by_name(vit, tmp_path):
     with pytest.raises(ModelError, match="no layer nowhere: `--scan` lists"):
         converted(vit, tmp_path, eight_bit=True, calibration="probes", keep=("nowhere",))
+
+
+def test_pictures_may_have_any_name_and_none_is_a_picture_by_its_name_alone(tmp_path):
+    name = os.fsdecode(b"\xff.png")
+    (tmp_path / name).write_bytes(cv2.imencode(".png", np.zeros((40, 40, 3), np.uint8))[1].tobytes())
+    found = pictures.files(tmp_path)
+    assert pictures.digest(found, tmp_path)
+    assert calibration.read(found[0], 32).shape == (32, 32, 3)
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ModelError, match="is no picture"):
+        calibration.read(found[0], 32)
