@@ -26,6 +26,7 @@ log = structlog.get_logger()
 _EVERY_NS = 1_000_000_000
 _PROCESSORS = ("cpu", "soc", "gpu", "npu", "core", "pkg", "package", "k10temp")  # in the types of zones that matter
 _CLEAR_NS = 60_000_000_000  # sensors that tell for so long tell again
+_DUMMIES = ("acpitz",)  # on many PCs a number that never changes, which would be taken for a sensor that is stuck
 _INFERS = 0.05  # of the time: less is no inference that heats
 _ODD_TRIP_C = (50.0, 120.0)  # a trip outside is none that a board runs to
 _KEPT = "frequencies.json"
@@ -271,4 +272,5 @@ def _chosen(zones: list[sysfs.Zone], wanted: tuple[str, ...]) -> list[sysfs.Zone
         found = [one for one in zones if one.type in wanted or one.name in wanted]
         missing = set(wanted) - {word for one in found for word in (one.type, one.name)}
         return [*found, *(sysfs.Zone(name, name, Path(name), None, None) for name in sorted(missing))]
-    return [one for one in zones if any(word in one.type.lower() for word in _PROCESSORS)] or zones
+    real = [one for one in zones if one.type not in _DUMMIES]
+    return [one for one in real if any(word in one.type.lower() for word in _PROCESSORS)] or real

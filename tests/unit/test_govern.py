@@ -362,3 +362,12 @@ def test_odd_files_of_the_kernel_tell_nothing_and_break_nothing(tmp_path, text):
     run = Run(board, zones=["soc-thermal"])
     run.pass_s(30)
     assert run.limits.level > 0
+
+
+def test_a_zone_of_the_firmware_that_never_changes_is_no_sensor(tmp_path):
+    board = Board(tmp_path)
+    put(tmp_path / "class/thermal/thermal_zone0/type", "acpitz")
+    put(board.temp, 27_800)
+    run = Run(board)
+    assert run.pass_s(1500) == []
+    assert run.limits == FREE
