@@ -117,7 +117,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--board", default="rk3588@35")
-    parser.add_argument("--share", type=float, default=0.84, help="of what the model answers at full speed")
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=0.88,
+        help="of what the model answers at full speed: about what a governed board keeps up with",
+    )
     parser.add_argument("--report", type=Path, help="draw both runs: FILE-governed.svg and FILE-firmware.svg")
     args = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))
