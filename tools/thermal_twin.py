@@ -17,7 +17,6 @@ usage: python -m tools.thermal_twin BOARD[@AMBIENT] --root ROOT [--rows FILE] [-
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import signal
@@ -32,6 +31,7 @@ from pipeline.core import heat
 from pipeline.core.errors import ConfigError
 from pipeline.core.limits import Rung
 from pipeline.runtime.board import Board, BoardLimits
+from pipeline.runtime.forking import die_with_parent
 from pipeline.runtime.loads import work
 from pipeline.runtime.played import PlayedBoard
 from pipeline.view import heatplot
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.25  # of the model and of the files
 PERIOD_S = 0.05  # of stopping and continuing; a cgroup's period is 0.1 s
-_LIBC = ctypes.CDLL(None)
 _PATIENCE_S = 10.0  # for a command to end
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _GROUP = "fieldwatch-twin-"
 _TICKS_A_S = os.sysconf("SC_CLK_TCK")
 
@@ -138,11 +136,6 @@ class Stops:
                 os.kill(pid, number)
 
 
-def _die_with_me() -> None:
-    """In the child: nobody is to stay stopped, or limited, when the board is killed."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
 def limiter(session: int, cores: float) -> Limiter:
     """The best that can be had here."""
     try:
@@ -211,7 +204,7 @@ class Twin:
         self.process = subprocess.Popen(  # noqa: S603  # what the user said
             command,
             start_new_session=True,
-            preexec_fn=_die_with_me,  # noqa: PLW1509  # one call into libc, which is loaded
+            preexec_fn=die_with_parent,  # noqa: PLW1509  # one call into libc: nobody is to stay stopped, or limited, when the board is killed
         )
         self._limiter = limiter(self.process.pid, cores)
         self.limited_by = self._limiter.name

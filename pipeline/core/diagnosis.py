@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pipeline.core.governor import TRIP_C
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -27,7 +29,6 @@ _THREADS = 12  # a process; measured: 3 on two cores, and decoders and numpy tak
 _FILES_LEAST, _FILES_EASY = 256, 1024
 _DISK_LEAST_MB = 100.0
 _HOT_C = 10.0  # below the trip
-_TRIP_C = 85.0  # where the kernel tells none: that of most boards
 _BUILT = 1_735_689_600  # 2025 began; a clock before that was never set
 _SLOW_TOKENS = 5.0  # a second: a sentence takes longer than an alarm should wait
 
@@ -186,7 +187,7 @@ def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]
         if zone.temp_c is None:
             yield Finding("note", name, f"{zone.name} cannot be read now; {trip}")
             continue
-        limit = zone.passive_trip_c or _TRIP_C
+        limit = zone.passive_trip_c or TRIP_C
         state: State = "trouble" if zone.temp_c >= limit else "note" if zone.temp_c >= limit - _HOT_C else "ok"
         remedy = "" if state == "ok" else "a heat sink, a fan, shade, or fewer cameras"
         yield Finding(state, name, f"{zone.temp_c:.1f} C; {trip}", remedy)

@@ -27,7 +27,6 @@ class Body(NamedTuple):
         r2a: From the housing to the air, K/W.
         idle_w: Power without work, W.
         dynamic_w: What full work at full frequency adds, W.
-        cores: Of the board that is played.
         most_khz: Its highest frequency.
     """
 
@@ -37,16 +36,15 @@ class Body(NamedTuple):
     r2a: float
     idle_w: float
     dynamic_w: float
-    cores: int = 4
     most_khz: int = 2_000_000
 
 
 # fmt: off
-BODIES = {  #           C1 J/K R12 K/W C2 J/K R2a K/W idle W dynamic W cores kHz
-    "fanless_cam": Body(4.0,   2.0,    45.0,  7.5,    1.5,   6.0,      4,    1_800_000),  # a RK3328, large heat sink
-    "rpi5":        Body(6.0,   1.5,    30.0,  8.5,    2.7,   6.5,      4,    2_400_000),  # bare: idles at about 50 C
-    "rk3588":      Body(8.0,   1.2,    90.0,  5.0,    2.5,   9.0,      8,    2_400_000),  # with a heat sink
-    "phone":       Body(5.0,   2.5,    70.0,  6.5,    1.0,   5.5,      8,    2_800_000),  # 4 to 8 W under load
+BODIES = {  #           C1 J/K R12 K/W C2 J/K R2a K/W idle W dynamic W kHz
+    "fanless_cam": Body(4.0,   2.0,    45.0,  7.5,    1.5,   6.0,      1_800_000),  # a RK3328, large heat sink
+    "rpi5":        Body(6.0,   1.5,    30.0,  8.5,    2.7,   6.5,      2_400_000),  # bare: idles at about 50 C
+    "rk3588":      Body(8.0,   1.2,    90.0,  5.0,    2.5,   9.0,      2_400_000),  # with a heat sink
+    "phone":       Body(5.0,   2.5,    70.0,  6.5,    1.0,   5.5,      2_800_000),  # 4 to 8 W under load
 }
 # fmt: on
 

@@ -8,6 +8,7 @@ from pipeline.core.limits import Rung
 
 _DOWN_EVERY_S = 5.0  # between two steps down: what the first brings must show
 _UP_AFTER_S = 30.0  # of calm, before a step up
+_ENOUGH = 1.5  # times what is too little memory, to take the language model back
 _MISSES_S = 30.0  # deadlines missed so lately count
 _HOT_RUNGS = (Rung.FULL, Rung.FULL, Rung.FULL, Rung.VERDICTS, Rung.TEMPLATES)  # at least, by thermal level
 
@@ -99,8 +100,9 @@ def step(state: State, load: Load, passed_s: float, memory_least_mb: float) -> t
     misses = float(missed[-1][1] - missed[0][1])
     amounts = (load.spent, load.encode_s, load.unlooked, misses, misses)
     state, why = _by_load(state, amounts, passed_s)
-    least, because = _at_least(state, load, memory_least_mb)
-    state = state._replace(short=because.startswith("memory"))
+    enough_mb = memory_least_mb * (_ENOUGH if state.short else 1.0)
+    state = state._replace(short=load.memory_mb is not None and load.memory_mb < enough_mb)
+    least, because = _at_least(load, enough_mb, short=state.short)
     rung = max(state.rung, least)
     was, state = state.told, state._replace(told=rung)
     if rung == was:
@@ -128,10 +130,9 @@ def _by_load(state: State, amounts: tuple[float, ...], passed_s: float) -> tuple
     return state._replace(calm_s=calm_s), ""
 
 
-def _at_least(state: State, load: Load, memory_least_mb: float) -> tuple[Rung, str]:
+def _at_least(load: Load, enough_mb: float, *, short: bool) -> tuple[Rung, str]:
     """What heat and memory ask for, whatever the load."""
-    enough_mb = memory_least_mb * (1.5 if state.short else 1.0)
-    if load.memory_mb is not None and load.memory_mb < enough_mb:
+    if short:
         return Rung.TEMPLATES, f"memory: {load.memory_mb:.0f} MB left, where {enough_mb:.0f} are wanted"
     if load.paused:
         return Rung.TEMPLATES, "the board is too hot for its language model"

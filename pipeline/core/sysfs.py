@@ -106,6 +106,12 @@ def number(path: Path) -> int | None:
     return int(said) if re.fullmatch(r"[+-]?[0-9]{1,18}", said) else None  # no file of the kernel's says more
 
 
+def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
+    """What the kernel tells of memory, in MB by its own names, such as MemAvailable; the rest is not there."""
+    lines = re.findall(r"(?m)^(\w+): +(\d{1,15}) kB$", text(proc / "meminfo") or "")
+    return {name: int(size) * 1024 / 1e6 for name, size in lines}
+
+
 def zones(root: Path = ROOT) -> list[Zone]:
     """Every thermal zone, by its number."""
     return [

@@ -54,12 +54,12 @@ class Word(IntEnum):
     MISSED = 15  # deadlines that were missed
     OPEN = 16  # of trigger: incidents that are not over
     LIMITS = 17  # of the device's row, by govern: what may be done, packed
+    RECYCLE = 18  # by govern: how often the process is to have been replaced for what it has gathered
     PIECES = 19  # of inference: forwards of the language model, runs of the encoder
     PIECES_NS = 20  # what they took
     ENERGY_MJ = 21  # of the device's row, by govern: millijoules since the daemon began; 0: nothing measures them
     ENDED = 22  # of trigger: incidents that are over, in this life
     SPENT = 23  # of the time within which an answer is worth something, by the question nearest to its end; thousandths
-    RECYCLE = 18  # by govern: how often the process is to have been replaced for what it has gathered
 
 
 class BoardLimits:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import resource
 import shutil
 import threading
@@ -134,8 +133,7 @@ def bandwidth(threads: int, size: int = _COPIED) -> float:
 
 
 def _memory(roots: Roots) -> Memory:
-    lines = re.findall(r"(?m)^(\w+): +(\d{1,15}) kB$", sysfs.text(roots.proc / "meminfo") or "")
-    told = {name: int(size) * 1024 / _MB for name, size in lines}
+    told = sysfs.meminfo_mb(roots.proc)
     granted = cores.limit("memory", ("memory.max", "memory.limit_in_bytes"), roots)
     limit_mb = None if granted is None else granted / _MB
     return Memory(told.get("MemTotal"), told.get("MemAvailable"), told.get("SwapTotal"), limit_mb)

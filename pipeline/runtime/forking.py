@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _PR_SET_NAME = 15
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -47,6 +48,11 @@ def fork(title: str, run: Callable[[], int]) -> int:
         os._exit(status)
 
 
+def die_with_parent() -> None:
+    """In a child: be killed when its parent ends, however that does."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def freeze() -> None:
     """Call before the first fork: the collector then leaves the shared objects' pages alone."""
     gc.collect()
@@ -54,11 +60,10 @@ def freeze() -> None:
 
 
 def _become(title: str, parent: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     if os.getppid() != parent:  # it died before we asked
         os._exit(1)
-    libc.prctl(_PR_SET_NAME, title.encode()[:15], 0, 0, 0)
+    _LIBC.prctl(_PR_SET_NAME, title.encode()[:15], 0, 0, 0)
     signal.set_wakeup_fd(-1)
     for number in (*_ENDING, signal.SIGCHLD):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a job in the background

@@ -75,7 +75,6 @@ class HeatedRun:
         self._limits = limits
         self._at_s = 0
         self._queue_s = self._busy_s = self._other_s = 0.0
-        self._done_s = 0.0
         self.rows: list[Row] = []
 
     def governed(self, settings: Settings) -> Settings:
@@ -129,7 +128,6 @@ class HeatedRun:
         with self._writing():
             moment = self._board.pass_s(1.0, load)
         self._busy_s += load
-        self._done_s += served
         self._other_s = 0.0
         waits = self._queue_s / pace if pace else self._queue_s
         self.rows.append(

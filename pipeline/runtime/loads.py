@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import topology
+from pipeline.core import sysfs
 from pipeline.core.messages import Work
 from pipeline.runtime.board import State, Word
 
@@ -34,21 +34,11 @@ def work(board: Board, now_ns: int) -> Work:
         looked=sum(board.get(name, Word.HANDLED) for name in classifying),
         unlooked=sum(board.get(name, Word.DROPPED) for name in classifying),
         missed=sum(board.get(name, Word.MISSED) for name in running),
-        available_mb=available_mb(),
+        available_mb=sysfs.meminfo_mb().get("MemAvailable"),
         rss_mb={name: round(mb, 3) for name in running if (mb := own_mb(board.get(name, Word.PID))) is not None},
         pieces={name: board.get(name, Word.PIECES) for name in topology.INFERRING if name in running},
         pieces_ms={name: board.get(name, Word.PIECES_NS) / 1e6 for name in topology.INFERRING if name in running},
     )
-
-
-def available_mb() -> float | None:
-    """Memory that can still be had, as the kernel reckons; None where it does not tell."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-    except OSError:
-        return None
-    found = re.search(r"^MemAvailable: +(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else int(found[1]) / 1000
 
 
 def own_mb(pid: int) -> float | None:

@@ -11,14 +11,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core import heat, sysfs
+from pipeline.core.governor import LEVELS, TRIP_C
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TRIP_C = 85.0
 _COOLED_C = 70.0  # then its firmware lets it go
-_LOWEST = 0.4  # of the highest frequency
-_STEPS = (0.40, 0.55, 0.70, 0.85, 1.0)
+_LOWEST = LEVELS[-1]
 _FIELD = 64  # characters of a file
 _ZONE = "class/thermal/thermal_zone0"
 _POLICY = "devices/system/cpu/cpufreq/policy0"
@@ -90,7 +89,7 @@ class PlayedBoard:
 
     def _write_tree(self) -> None:
         most = self._place.body.most_khz
-        steps = [round(most * share) for share in _STEPS]
+        steps = [round(most * share) for share in sorted(LEVELS)]
         for folder in (self._zone, self._policy):
             folder.mkdir(parents=True, exist_ok=True)
         _write(self._zone / "type", "soc-thermal")

@@ -253,12 +253,7 @@ class Supervisor:
             if child.leaving_by is not None and now > child.leaving_by:
                 self._signal(child, signal.SIGKILL)
             wanted = self.board.get(child.name, Word.RECYCLE)
-            if (
-                wanted > child.recycled
-                and quiet
-                and child.pid
-                and topology.split(child.name)[0] in topology.REPLACEABLE
-            ):
+            if wanted > child.recycled and quiet and child.pid:
                 child.recycled, child.leaving_by = wanted, now + self._settings.runtime.stop_s
                 log.info("stage_recycled", of=child.name)
                 self._signal(child, STOP)

@@ -9,6 +9,7 @@ import msgspec
 
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError
+from pipeline.core.governor import TRIP_C, Bands
 from pipeline.core.limits import Rung
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 960, 70, 20, 110, 34, 46
 _COLOURS = ("#b3261e", "#1b5e9e", "#2e7d32", "#8a5a00")
-_LINES_C = ((78.0, "warm"), (85.0, "trip"))
+_LINES_C = ((Bands.below(TRIP_C).warm, "warm"), (TRIP_C, "trip"))
 
 
 class Panel(NamedTuple):

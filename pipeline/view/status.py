@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.governor import LEVELS
+from pipeline.core.governor import LEVELS, TRIP_C, Bands
 from pipeline.core.limits import Limits, Rung
 from pipeline.runtime import loads
 from pipeline.runtime.board import Board, State, Word
@@ -30,7 +30,7 @@ _EVERY_S = 1.0
 _BAR = 24  # characters
 _WIDE = 132  # columns that all of a process take
 _ALWAYS = ("process", "state", "beat_s")
-_HOT_C, _WARM_C = 82.0, 72.0
+_BANDS = Bands.below(TRIP_C)
 
 
 def show(run_dir: Path | None, *, as_json: bool, watch: bool) -> None:
@@ -41,7 +41,7 @@ def show(run_dir: Path | None, *, as_json: bool, watch: bool) -> None:
     """
     _, board = attached(run_dir)
     if as_json:
-        told = {"device": _device(board), "processes": [_row(board, name) for name in board.names[1:]]}
+        told = {"device": _device(board, *_now(board)), "processes": [_row(board, name) for name in board.names[1:]]}
         sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
         return
     screen = console()
@@ -61,9 +61,13 @@ def show(run_dir: Path | None, *, as_json: bool, watch: bool) -> None:
                 live.update(_drawn(board, screen.width), refresh=True)
 
 
-def _device(board: Board) -> dict[str, object]:
+def _now(board: Board) -> tuple[Limits, Work]:
+    """What holds, and what there is to do."""
+    return board.limits().get(), loads.work(board, time.monotonic_ns())
+
+
+def _device(board: Board, limits: Limits, work: Work) -> dict[str, object]:
     """Heat and load, for programs; what nothing measures is null."""
-    limits, work = board.limits().get(), loads.work(board, time.monotonic_ns())
     energy_mj, ended = board.get(Board.DEVICE, Word.ENERGY_MJ), board.get("trigger", Word.ENDED)
     return {
         "temp_c": limits.temp_c,
@@ -120,8 +124,8 @@ def _drawn(board: Board, width: int = _WIDE) -> Group:
 
 def _panel(board: Board) -> Table:
     """Heat and load as people read them."""
-    limits, work = board.limits().get(), loads.work(board, time.monotonic_ns())
-    device = _device(board)
+    limits, work = _now(board)
+    device = _device(board, limits, work)
     table = Table("heat and load", "", title="Device", title_justify="left", show_header=False)
     table.add_row("temperature", _temperature(limits))
     table.add_row("speed", _speed(limits))
@@ -139,7 +143,7 @@ def _panel(board: Board) -> Table:
 def _temperature(limits: Limits) -> Text:
     if limits.temp_c is None:
         return Text("no sensor tells: taken for hot", "yellow") if limits.level else Text("no sensor tells", "dim")
-    style = "red" if limits.temp_c >= _HOT_C else "yellow" if limits.temp_c >= _WARM_C else "green"
+    style = "red" if limits.temp_c >= _BANDS.hot else "yellow" if limits.temp_c >= _BANDS.up else "green"
     filled = max(0, min(_BAR, round((limits.temp_c - 30) / 60 * _BAR)))
     return Text(f"{limits.temp_c:5.1f} C  {'#' * filled}{'.' * (_BAR - filled)}", style)
 
