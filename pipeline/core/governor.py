@@ -258,7 +258,7 @@ def _decided(state: State, bands: Bands) -> tuple[int, Rule, str]:
         ("sustained", state.run_s >= _RUN_S and temp >= bands.warm and since >= _SUSTAINED_EVERY_S, kept,
          f"{temp:.1f} C after {state.run_s:.0f} s of inference without a pause"),
         ("recover",   _recovered(state, bands), level - 1,
-         f"{temp:.1f} C: cooled to {bands.up:g} C"),
+         f"{temp:.1f} C: " + (f"cooled to {bands.up:g} C" if temp <= bands.up else f"settled below {bands.warm:g} C")),
     )
     # fmt: on
     for rule, fits, to, why in rules:

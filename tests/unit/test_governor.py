@@ -103,6 +103,7 @@ def test_a_step_up_that_had_to_be_taken_back_doubles_the_next_wait():
 def test_a_board_that_settles_just_below_warm_is_tried_a_level_higher_after_minutes():
     _, steps = run(wavering(75, 600), state=State(level=2, down_s=0.0))
     assert changes(steps)[0] == (419, "recover", 1)
+    assert steps[419].reason.endswith("C: settled below 78 C")
 
 
 @pytest.mark.parametrize("value", [None, math.nan, 255.0, -40.0])
