@@ -18,6 +18,7 @@ class Link(NamedTuple):
     carries: tuple[type[m.Message], ...]
     rate: str  # what to expect, for people
     what: str
+    counted: bool = True  # whether a message that its reader does not take is lost
 
 
 class Input(NamedTuple):
@@ -63,8 +64,8 @@ LINKS = {
     "features":  Link((m.FeaturesEncoded, m.EncoderReported), "1-3 an incident", "embedding and tags of a keyframe, and what makes them"),
     "incidents": Link((m.DescriptionWanted,), "2 an incident",        "facts to describe"),
     "reports":   Link((m.IncidentDescribed, m.ModelReported), "4 an incident", "what was concluded from the facts, and who concludes"),
-    "events":    Link((m.EventRaised,),       "3 an incident",        "what an operator is told"),
-    "acks":      Link((m.EventDelivered,),    "3 an incident",        "an event reached every sink or its spool"),
+    "events":    Link((m.EventRaised,),       "3 an incident",        "what an operator is told; the event log has it already", counted=False),
+    "deliveries": Link((m.EventsDelivered, m.SinkReported), "3 an incident", "how far the sinks are, and which of them does not take events"),
 }
 
 # stage          implementation                   reads                                               writes                              camera ticks  nice load     rr     stalled
@@ -73,11 +74,11 @@ STAGES = {
     "motion":   StageRow("stages.motion:Motion",     {"frames": LATEST},                              ("motion",),                        True,  False,  0, "light", False, 10.0),
     "classify": StageRow("stages.classify:Classify", {"motion": LATEST},                              ("scenes",),                        False, False,  0, "light", False, 10.0),
     "govern":   StageRow("stages.govern:Govern",     {},                                              ("device",),                        False, True,  -5, "light", False, 10.0),
-    "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "acks": ALL, "features": ALL,
+    "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "deliveries": ALL, "features": ALL,
                                                       "reports": ALL, "device": ALL, "scenes": LATEST}, ("encodes", "incidents", "events"), False, True,  -5, "light", True,  10.0),
     "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, "heavy", False, 30.0),
     "describe": StageRow("stages.describe:Describe", {"incidents": STORM},                            ("reports",),                       False, True,   5, "heavy", False, 120.0),
-    "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("acks",),                          False, True,   0, "light", False, 30.0),
+    "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("deliveries",),                    False, True,   0, "light", False, 30.0),
 }
 # fmt: on
 

@@ -1,21 +1,42 @@
-"""What trigger must not forget: open incidents and events that nobody acknowledged, across kill -9."""
+"""What trigger must not forget across kill -9: open incidents, counts, and every event until each sink has it.
+
+The event log is the journal: an event and what has to be remembered with it are one record, so a kill leaves both or
+neither. What is remembered is written whole at the beginning of each segment of the log; the records behind it are
+applied to it when the journal is opened.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, TypeAlias
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
+from pipeline.core.errors import EventLogError
 from pipeline.core.incidents import Course
-from pipeline.core.messages import EventKey, EventRaised
-from pipeline.core.vocabulary import CameraId, IncidentId
-from stages.appending import append_whole
+from pipeline.core.vocabulary import CameraId, IncidentId, Nanoseconds
+from pipeline.eventlog import cursor, entries, writer
+from pipeline.eventlog.segments import Kind, Record, size_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-_COMPACT_BYTES = 1 << 20  # rewritten from what is still open when it has grown by so much
+    from pipeline.core.messages import EventRaised
+
+_END_BYTES = 12_288  # the most that the end of an incident takes, with its features and pictures
+_JUMP = 1_000_000  # records that a cursor may be ahead of a log whose last records a power failure took
+
+Recorded: TypeAlias = tuple[Nanoseconds, Nanoseconds, str]  # see `Logged.recorded`
+
+
+class Weight(Enum):
+    """How much an event is worth where room is short, and the share of the reserve that it must leave free."""
+
+    END = 0.0  # the end of an incident, and what says that something was given up: always taken
+    URGENT = 0.05  # starts of alarms and warnings, and warnings of the device
+    ROUTINE = 0.25  # other starts and notices
+    UPDATE = 0.5  # more about an incident that was told of
 
 
 class Opened(msgspec.Struct, frozen=True, tag="opened"):
@@ -28,18 +49,6 @@ class Closed(msgspec.Struct, frozen=True, tag="closed"):
     """An incident's end was raised."""
 
     incident: IncidentId
-
-
-class Raised(msgspec.Struct, frozen=True, tag="raised"):
-    """An event is to be delivered."""
-
-    event: EventRaised
-
-
-class Delivered(msgspec.Struct, frozen=True, tag="delivered"):
-    """An event was delivered."""
-
-    key: EventKey
 
 
 class Numbered(msgspec.Struct, frozen=True, tag="numbered"):
@@ -56,106 +65,197 @@ class Missed(msgspec.Struct, frozen=True, tag="missed"):
     how: str
 
 
-Entry: TypeAlias = Opened | Closed | Raised | Delivered | Numbered | Missed
+Entry: TypeAlias = Opened | Closed | Numbered | Missed
 
-_encoder = msgspec.json.Encoder()
-_decoder: msgspec.json.Decoder[Entry] = msgspec.json.Decoder(Entry)
+
+class _Remembered(msgspec.Struct):
+    """All that is remembered."""
+
+    courses: dict[IncidentId, Course] = {}
+    numbers: dict[CameraId, int] = {}
+    missed: dict[CameraId, str] = {}
+    sequences: dict[str, int] = {}  # the last of each camera's events; of the device's under the empty name
+
+
+class Reserve(NamedTuple):
+    """How much room the log takes beforehand, and what it may grow to; bytes."""
+
+    reserve_bytes: float
+    max_bytes: float
+
+    def sizes(self, folder: Path) -> writer.Sizes:
+        """Fit them to the disk. Raises OSError."""
+        return writer.sizes(folder, self.reserve_bytes, self.max_bytes)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_entries_decoder: msgspec.msgpack.Decoder[list[Entry]] = msgspec.msgpack.Decoder(list[Entry])
+_snapshot_decoder = msgspec.msgpack.Decoder(_Remembered)
 
 
 class Journal:
-    """An append-only file, one entry a line; without a path it only remembers.
+    """What is remembered, and the log that it lies in.
 
-    Every entry is one write, so a kill leaves whole lines and at most one torn one at the end, which is cut. The
-    page cache outlives the process; `durable` entries are flushed to the disk as well, since power may fail too.
+    Attributes:
+        damaged: Records that could not be read when the journal was opened.
+        failing: Why the log does not take records just now; None: it does.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self.courses: dict[IncidentId, Course] = {}
-        self.outbox: dict[EventKey, EventRaised] = {}
-        self.numbers: dict[CameraId, int] = {}
-        self.missed: dict[CameraId, str] = {}
-        self.skipped = 0  # damaged lines that were left out
-        self.failing: OSError | None = None  # why the disk does not take entries just now
-        self._path = path
-        self._file = -1
-        if path is not None:
-            self._read(path)
-            try:
-                self._compact()
-            except OSError as error:  # a full disk is no reason not to start
-                self.failing = error
+    def __init__(
+        self,
+        folder: Path,
+        reserve: Reserve,
+        known_sequences: Callable[[], dict[str, int]] = dict,
+    ) -> None:
+        """Open the journal in a folder, or begin one.
 
-    def write(self, *entries: Entry, durable: bool = False) -> None:
-        """Remember entries, on disk before this returns.
+        Args:
+            folder: Of the log; made where it is not there.
+            reserve: How much room it takes.
+            known_sequences: Where no log is left that can be read: the last sequence of each camera, from elsewhere.
 
-        A disk that does not take them is no reason to keep silent about an incident: `failing` says so, and with
-        the next entry that it does take, all that is still open is written anew.
+        Raises:
+            EventLogError: The folder cannot be made or read.
         """
-        for entry in entries:
-            self._apply(entry)
-        if self._path is None:
-            return
+        self.damaged = 0
+        self.failing: OSError | None = None
+        self._remembered = _Remembered()
         try:
-            if self.failing or os.fstat(self._file).st_size > self._limit:
-                self._compact()
-            else:
-                self._append(b"".join(_encoder.encode(entry) + b"\n" for entry in entries), durable=durable)
-            self.failing = None
+            self._log = writer.LogWriter(folder, reserve.sizes, lambda: _encoder.encode(self._remembered))
+            if not self._recovered():
+                self._remembered.sequences = known_sequences()
+            ahead = [place.position for place in cursor.all_of(entries.cursors(folder)).values()]
+            self._log.begin(max((one for one in ahead if one <= self._log.position + _JUMP), default=0))
         except OSError as error:
-            self.failing = error
+            reason = error.strerror or error
+            raise EventLogError(f"{folder}: the event log cannot be kept here: {reason}: choose --state-dir") from error
+
+    @property
+    def courses(self) -> dict[IncidentId, Course]:
+        """Incidents that are open, as they were told of last."""
+        return self._remembered.courses
+
+    @property
+    def numbers(self) -> dict[CameraId, int]:
+        """How far every count went."""
+        return self._remembered.numbers
+
+    @property
+    def missed(self) -> dict[CameraId, str]:
+        """Cameras that are gone, and how."""
+        return self._remembered.missed
+
+    @property
+    def put_aside(self) -> list[str]:
+        """Names of what lay in the place of the log or its files, and was none."""
+        return self._log.put_aside
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the log's disk; empty: nothing."""
+        error = self.failing or self._log.short or self._log.unsynced
+        return (error.strerror or str(error)) if error else ""
+
+    @property
+    def room_bytes(self) -> int:
+        """How much the log takes for sure."""
+        return self._log.room()
+
+    def record(
+        self, event: EventRaised, recorded: Recorded, weight: Weight, *remembered: Entry, durable: bool = False
+    ) -> bool:
+        """Give an event its sequence and write it, with what is to be remembered. False: there is no room for it."""
+        source = event.camera or ""
+        sequence = self._remembered.sequences.get(source, 0) + 1
+        payload = entries.encode(
+            entries.Logged(event, sequence, recorded, msgspec.Raw(_encoder.encode(list(remembered))))
+        )
+        if not self._admits(weight, size_of(len(payload))) or not self._write(Kind.EVENT, payload, durable=durable):
+            return False
+        self._apply(event.camera or "", sequence, remembered)
+        return True
+
+    def remember(self, *remembered: Entry) -> None:
+        """Write what is to be remembered without an event; where there is no room it holds for this life only."""
+        self._write(Kind.STATE, _encoder.encode(list(remembered)), durable=False)
+        for entry in remembered:
+            self._remember(entry)
+
+    def delivered(self, position: int) -> None:
+        """Every sink has what the log holds up to a position."""
+        self._log.release(position)
+
+    def refill(self) -> None:
+        """Take room for the reserve again where it is short."""
+        if self._log.short:
+            self._log.replenish()
+        if self.failing and self._log.room():
+            self.failing = None
 
     def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-        self._path = None
+        """Close the log."""
+        self._log.close()
 
-    def _append(self, data: bytes, *, durable: bool) -> None:
-        append_whole(self._file, data)
-        if durable:
-            os.fdatasync(self._file)
+    def _admits(self, weight: Weight, size: int) -> bool:
+        """Whether there is room for an event and, after it, for the ends of all incidents that are open."""
+        if weight is Weight.END:
+            return True
+        kept = (len(self.courses) + 1) * _END_BYTES + float(weight.value) * self._log.reserve_bytes
+        return self._log.room() - size >= kept
 
-    def _apply(self, entry: Entry) -> None:
+    def _write(self, kind: Kind, payload: bytes, *, durable: bool) -> bool:
+        try:
+            self._log.append(kind, payload, durable=durable)
+        except OSError as error:
+            self.failing = error
+            return False
+        self.failing = None
+        return True
+
+    def _recovered(self) -> bool:
+        """Read back what is remembered, from the newest snapshot that can be read. False: there is none."""
+        later: list[Record] = []
+        for records in self._log.recover():
+            later = records + later
+            if records[0].kind is Kind.SNAPSHOT and self._restored(records[0].payload):
+                for record in later[1:]:
+                    self._replay(record)
+                return True
+        return False
+
+    def _restored(self, snapshot: bytes) -> bool:
+        try:
+            self._remembered = _snapshot_decoder.decode(snapshot)
+        except (msgspec.DecodeError, RecursionError):
+            self.damaged += 1
+            return False
+        return True
+
+    def _replay(self, record: Record) -> None:
+        try:
+            if record.kind is Kind.EVENT:
+                logged = entries.decode(record.payload)
+                self._apply(logged.event.camera or "", logged.sequence, _entries_decoder.decode(logged.entries))
+            elif record.kind is Kind.STATE:
+                for entry in _entries_decoder.decode(record.payload):
+                    self._remember(entry)
+        except (msgspec.DecodeError, RecursionError):
+            self.damaged += 1
+
+    def _apply(self, source: str, sequence: int, remembered: list[Entry] | tuple[Entry, ...]) -> None:
+        self._remembered.sequences[source] = sequence
+        for entry in remembered:
+            self._remember(entry)
+
+    def _remember(self, entry: Entry) -> None:
         match entry:
             case Opened(course):
                 self.courses[course.id] = course
             case Closed(incident):
                 self.courses.pop(incident, None)
-            case Raised(event):
-                self.outbox[event.key] = event
-            case Delivered(key):
-                self.outbox.pop(key, None)
             case Numbered(camera, number):
                 self.numbers[camera] = number
             case Missed(camera, how):
                 self.missed.pop(camera, None)
                 if how:
                     self.missed[camera] = how
-
-    def _read(self, path: Path) -> None:
-        if not path.exists():
-            return
-        for line in path.read_bytes().splitlines():
-            try:
-                self._apply(_decoder.decode(line))
-            except msgspec.DecodeError:  # torn by a kill or a full disk; what it says was never acted upon
-                self.skipped += 1
-
-    def _compact(self) -> None:
-        """Write what is still open into a new file and put it in the place of the old one."""
-        assert self._path is not None
-        entries: list[Entry] = [Numbered(camera, number) for camera, number in self.numbers.items()]
-        entries += [Missed(camera, how) for camera, how in self.missed.items()]
-        entries += [Opened(course) for course in self.courses.values()]
-        entries += [Raised(event) for event in self.outbox.values()]
-        fresh = self._path.with_suffix(".new")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(b"".join(_encoder.encode(entry) + b"\n" for entry in entries))
-            file.flush()
-            os.fdatasync(file.fileno())
-            self._limit = file.tell() + _COMPACT_BYTES
-        fresh.replace(self._path)
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Generator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -21,19 +24,20 @@ from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
 from pipeline.core.storm import Storm
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
-from stages.journal import Closed, Delivered, Journal, Missed, Numbered, Opened, Raised
+from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight
+from stages.sinks.jsonl import last_sequences
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from pipeline.core.areas import Area
     from pipeline.core.events import Analysis, Details
     from pipeline.core.facts import Facts
     from pipeline.core.frames import Planes
     from pipeline.core.incidents import Course
     from pipeline.core.stage import Outputs, StageContext
+    from stages.journal import Entry
 
 Place: TypeAlias = tuple[CameraId, str]  # an area of a camera
+Said: TypeAlias = Generator[m.AnyMessage, None, bool]  # what is said, and whether there was room for it in the log
 
 _GROUPS: dict[str, Group] = {"person": "person", "vehicle": "vehicle", "animal": "animal"}
 _DEVICE = CameraId("device/")  # counts of the device itself; no camera is called so
@@ -45,6 +49,7 @@ _LEAVING = 0.3  # of the time to stop: the same, when the daemon ends
 _LOOKS = 256  # incidents that a new one is compared with; 800 bytes each
 _ALIKE = 0.97  # cosine of their pictures
 _REPLACED_S = 5.0  # a process that was killed is replaced, and sees again, within
+_CALM_S = 10.0  # without trouble for so long, a disk is told to be well again
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
 
 
@@ -60,11 +65,12 @@ class _Seen(NamedTuple):
 
 
 class _Ending(NamedTuple):
-    """An incident that is over and waits for its last description."""
+    """An incident that is over and waits for its last description, or for room to be told of."""
 
     course: Course
     ended_by: EndedBy
     until_ns: Nanoseconds
+    analysis: Analysis | None = None  # the last description, where it is there
 
 
 class Trigger(Stage):
@@ -85,45 +91,65 @@ class Trigger(Stage):
         self._looks: deque[Look] = deque(maxlen=_LOOKS)
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
         self._unanswered: dict[IncidentId, tuple[m.DescriptionWanted, bool]] = {}  # and whether it was asked again
-        self._sent: dict[m.EventKey, Nanoseconds] = {}  # not yet acknowledged
         self._alive: dict[CameraId, Nanoseconds] = {}  # last picture
         self._patience_s = self._rows.report_wait_s * _IN_TIME
         self._drops: dict[str, int] = {}
         self._storm = Storm()
         self._joules: dict[IncidentId, float] = {}  # that the device took for each, where that is measured
         self._energy_j: float | None = None
-        self._disk_failing = False
+        self._trouble_ns: Nanoseconds | None = None  # when the log's disk was last in trouble, while that is told
+        self._given_up: Counter[str] = Counter()  # events that found no room in the log since that was told
+        self._refused: dict[Place, Nanoseconds] = {}  # where an incident would have begun, and when that was tried last
+        self._hops: tuple[m.Hop, ...] = ()  # of the message at hand
 
     def warm_up(self) -> None:
         """Open the journal: what an earlier life left open is ended in `begin`."""
-        folder = self.context.state_dir
-        self._journal = Journal(folder / "incidents.journal" if folder else None)
+        emit = self.context.settings.emit
+        reserve = Reserve(emit.reserve_mb * 1e6, emit.max_waiting_mb * 1e6)
+        site, cameras = self.context.settings.site, [None, *self._areas]
+
+        def known() -> dict[str, int]:
+            written = last_sequences(Path(emit.folder) / "events.jsonl")
+            return {camera or "": written.get(telling.source(site, camera), 0) for camera in cameras}
+
+        assert self.context.log_dir is not None
+        self._journal = Journal(self.context.log_dir, reserve, known)
+        self._left_open = list(self._journal.courses.values())  # by an earlier life
+        _import_all()
 
     def begin(self) -> Outputs:
-        """Send what nobody acknowledged, and end what was cut short."""
+        """End what was cut short."""
         now, utc = self.context.clock.now()
         if not self.context.clock.media:
             self._alive = dict.fromkeys(self._areas, now)  # a camera that never comes is missed like any other
         if not self.context.clock.media and not self.context.lives:
             for camera in [camera for camera, how in self._journal.missed.items() if how == "ended"]:
-                self._journal.write(Missed(camera, ""))  # it begins again
-            details: Details = {"cameras": len(self._areas), "config_hash": self.context.config_hash}
-            if self._journal.skipped:
-                details["journal_lines_damaged"] = self._journal.skipped
-            yield from self._device("system.started", m.Priority.ROUTINE, details, now, utc)
-        for event in list(self._journal.outbox.values()):
-            self._sent[event.key] = now
-            yield event
-        for course in list(self._journal.courses.values()):
+                self._journal.remember(Missed(camera, ""))  # it begins again
+            yield from self._device("system.started", m.Priority.ROUTINE, self._started(), now, utc)
+        yield from self._end_left_open()
+
+    def _started(self) -> Details:
+        details: Details = {"cameras": len(self._areas), "config_hash": self.context.config_hash}
+        if self._journal.damaged:
+            details["log_records_damaged"] = self._journal.damaged
+        if self._journal.put_aside:
+            details["log_put_aside"] = ", ".join(self._journal.put_aside)
+        return details
+
+    def _end_left_open(self) -> Outputs:
+        """End what an earlier life left open; what finds no room is tried again."""
+        for course in self._left_open:
             moment = areas.local(course.frame.utc_ns, self._zone)
             place = self._areas.get(course.camera, {}).get(course.area) or _unknown(course)
             analysis = templates.describe(incidents.facts(course, place, moment), "crash_recovery")
             analysis = msgspec.structs.replace(analysis, fields=course.analysis.fields)  # what was told still holds
             self._cut[course.camera, course.area] = course
             yield from self._ended(msgspec.structs.replace(course, analysis=analysis), "crash_recovery", place)
+        self._left_open = [course for course in self._left_open if course.id in self._journal.courses]
 
     def handle(self, message: m.AnyMessage) -> Outputs:
         """Take one message of any kind."""
+        self._hops = (*message.hops, m.Hop("trigger", (now := self.context.clock.monotonic_ns()), now))
         yield from self._taken(message)
         self.open = len(self._open) + len(self._ending)
 
@@ -135,32 +161,43 @@ class Trigger(Stage):
                 yield from self._encoded(message)
             case m.IncidentDescribed():
                 yield from self._described(message)
-            case m.ModelReported() | m.EncoderReported():
-                yield from self._model_reported(message)
-            case m.EventDelivered():
-                self._sent.pop(message.key, None)
-                self._journal.write(Delivered(message.key))
+            case m.EventsDelivered():
+                self._journal.delivered(message.position)
             case m.CameraChanged():
                 yield from self._camera_changed(message)
             case m.StageRestarted():
                 yield from self._restarted(message)
-            case m.DeviceReported():
-                yield from self._device(message.what, message.priority, message.details, message.pts_ns, message.utc_ns)
             case m.Ticked():
                 yield from self._ticked(message)
+            case _:
+                yield from self._reported(message)
+
+    def _reported(self, message: m.AnyMessage) -> Outputs:
+        """Tell what another stage has to say of the device, of a model, or of a sink."""
+        match message:
+            case m.ModelReported() | m.EncoderReported():
+                what = f"model.{message.state}"
+                priority = m.Priority.ROUTINE if message.state == "loaded" else m.Priority.WARNING
+            case m.SinkReported():
+                what, priority = f"sink.{message.state}", m.Priority.WARNING
+            case m.DeviceReported():
+                what, priority = message.what, message.priority
+            case _:
+                return
+        yield from self._device(what, priority, message.details, message.pts_ns, message.utc_ns)
 
     def finish(self) -> Outputs:
         """End what is open: no more pictures will come, and nobody waits for long."""
         self._patience_s = min(self._patience_s, self.context.settings.runtime.stop_s * _LEAVING)
         if not self.context.clock.media:
             now, utc = self.context.clock.now()
-            yield from self._device("system.stopping", m.Priority.ROUTINE, {}, now, utc)
+            yield from self._device("system.stopping", m.Priority.ROUTINE, self._untold(), now, utc, Weight.END)
         for place, course in list(self._open.items()):
             yield from self._over(place, course, "eof" if self._over_by_itself(place[0]) else "shutdown")
 
     def waiting(self) -> bool:
-        """Stay until every end is told and acknowledged."""
-        return bool(self._ending or self._sent)
+        """Stay until every end is told."""
+        return bool(self._ending)
 
     def close(self) -> None:
         """Close the journal."""
@@ -173,8 +210,7 @@ class Trigger(Stage):
         camera = frame.camera
         self._alive[camera] = frame.pts_ns
         if self._journal.missed.get(camera) == "silent":
-            self._journal.write(Missed(camera, ""))
-            yield from self._camera(camera, "found", "pictures come again", frame.pts_ns, frame.utc_ns)
+            yield from self._found(camera, "pictures come again", frame.pts_ns, frame.utc_ns)
         row = self.context.settings.cameras[camera]
         boxes = areas.unmasked(message.boxes, row)
         detections = [one for one in message.detections or () if areas.unmasked((one.box,), row)]
@@ -207,19 +243,22 @@ class Trigger(Stage):
         telling_apart = None if found is None else tuple(one for one in found if one not in cycles)
         sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, telling_apart, blurred)
         height = frame.height if frame.rotation in (0, 180) else frame.width
-        presence, change = step(self._presence.get(key, Presence()), sight, self._rules.for_height(height))
-        self._presence[key] = presence
+        before = self._presence.get(key, Presence())
+        presence, change = step(before, sight, self._rules.for_height(height))
         seen = _Seen(frame, boxes, ratio, found or (), cycles, presence)
-        if change == "start":
+        if change == "start" and course is None:  # which is tried again with the next sight if it does not succeed
+            self._presence[key] = presence._replace(active=False, began_ns=before.began_ns, last_ns=before.last_ns)
             yield from self._start(key, place, seen)
-        elif course is not None and change == "stop":
+            return
+        if change == "stop" and course is not None:
             yield from self._over(key, course, "quiet")
-        elif course is not None:
+        self._presence[key] = presence
+        if change is None and course is not None:
             yield from self._go_on(key, place, course, seen)
 
     def _start(self, key: Place, place: Area, seen: _Seen) -> Outputs:
         camera, frame, presence = key[0], seen.frame, seen.presence
-        number = self._count(camera)
+        number = self._next(camera)
         began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - presence.began_ns))
         moment = areas.local(began_utc, self._zone)
         course = incidents.Course(
@@ -231,10 +270,15 @@ class Trigger(Stage):
             began_utc_ns=began_utc,
             frame=frame,
         )
-        course = self._gone_on(key, self._noted(course, seen))
+        course = self._continued(key, self._noted(course, seen))
         course = self._pictured(course, seen, moment)
         course = self._judged(course, key, place, moment)
-        yield from self._tell(course, "start", place)
+        if not (yield from self._tell(course, "start", place)):
+            self._refuse(key, frame.pts_ns)
+            return
+        self._given_up["starts"] -= self._refused.pop(key, None) is not None
+        self._presence[key] = presence
+        self._cut.pop(key, None)
         urgency = self._priority(course).name.lower()
         now_s = m.seconds(frame.pts_ns)
         self._storm = storm.started(self._storm, course.id, urgency, now_s, self._rows.storm_incidents)
@@ -242,9 +286,16 @@ class Trigger(Stage):
         if self._open[key].id not in self._asked:
             yield from self._ask_description(key)
 
-    def _gone_on(self, key: Place, course: Course) -> Course:
+    def _refuse(self, key: Place, now: Nanoseconds) -> None:
+        """Count an incident that there is no room for, once, as it is tried again while it lasts."""
+        tried = self._refused.get(key)
+        if tried is None or now - tried > self._rows.gap_s * 1e9:
+            self._given_up["starts"] += 1
+        self._refused[key] = now
+
+    def _continued(self, key: Place, course: Course) -> Course:
         """Let a stay go on that an incident was too long for, where its like is seen again at once."""
-        cut = self._cut.pop(key, None)
+        cut = self._cut.get(key)
         gap_s = self._rows.gap_s + self._rows.blind_s + (_REPLACED_S if self.context.lives else 0.0)
         if cut is None or course.began_ns - cut.frame.pts_ns > gap_s * 1e9:
             return course
@@ -393,6 +444,10 @@ class Trigger(Stage):
 
     def _over(self, key: Place, course: Course, ended_by: EndedBy) -> Outputs:
         """Close the books on an incident and ask for its last description."""
+        course = msgspec.structs.replace(
+            course, revision=course.revision + 1
+        )  # answers to earlier questions are not it
+        wanted = self._wanted(course, final=True)
         del self._open[key]
         self._asked.pop(course.id, None)
         self._looks.append(Look(course.id, course.camera, course.group, course.vector))
@@ -404,82 +459,126 @@ class Trigger(Stage):
         if ended_by != "max_duration":  # else the visit goes on
             visit = incidents.Visit(incidents.came_ns(course), incidents.verdict(course).group)
             self._visits[key] = (*incidents.within_hour(self._visits.get(key, ()), course.began_ns), visit)
-        course = msgspec.structs.replace(
-            course, revision=course.revision + 1
-        )  # answers to earlier questions are not it
         until = Nanoseconds(now + round(self._rows.report_wait_s * 1e9))
         self._ending[course.id] = _Ending(course, ended_by, until)
-        yield self._wanted(course, final=True)
+        yield wanted
 
     def _close(self, ending: _Ending, analysis: Analysis) -> Outputs:
-        del self._ending[ending.course.id]
+        """Tell of the end; where there is no room for it, it waits for some."""
+        self._ending[ending.course.id] = ending._replace(analysis=analysis)
         self._unanswered.pop(ending.course.id, None)
         course = msgspec.structs.replace(ending.course, analysis=analysis)
-        yield from self._ended(course, ending.ended_by, self._areas[course.camera][course.area])
+        if (yield from self._ended(course, ending.ended_by, self._areas[course.camera][course.area])):
+            del self._ending[course.id]
 
-    def _ended(self, course: Course, ended_by: EndedBy, place: Area) -> Outputs:
+    def _ended(self, course: Course, ended_by: EndedBy, place: Area) -> Said:
         facts = incidents.facts(course, place, areas.local(course.frame.utc_ns, self._zone))
         priority = incidents.priority(course, place, self.context.settings.priority)
         uri = self.context.uris.get(course.camera, "")
         course, event = telling.incident_event(course, "end", facts, priority, uri, ended_by)
-        self.ended += 1
-        if (spent := self._joules.pop(course.id, None)) is not None:
+        if (spent := self._joules.get(course.id)) is not None:
             event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, energy_j=round(spent, 1)))
-        yield from self._raise(event, Closed(course.id))
+        if not (yield from self._raise(event, Weight.END, Closed(course.id))):
+            return False
+        self.ended += 1
+        self._joules.pop(course.id, None)
+        return True
 
     # What is said
 
-    def _tell(self, course: Course, operation: telling.Ongoing, place: Area) -> Outputs:
+    def _tell(self, course: Course, operation: telling.Ongoing, place: Area) -> Said:
         priority = incidents.priority(course, place, self.context.settings.priority)
         uri = self.context.uris.get(course.camera, "")
         course, event = telling.incident_event(course, operation, self._facts(course), priority, uri)
-        self._open[course.camera, course.area] = course
-        yield from self._raise(event, Opened(course))
+        if operation == "update":
+            told = yield from self._raise(event, Weight.UPDATE, Opened(course))
+            self._given_up["updates"] += not told
+        else:
+            weight = Weight.ROUTINE if priority is m.Priority.ROUTINE else Weight.URGENT
+            told = yield from self._raise(event, weight, Opened(course), Numbered(course.camera, course.number))
+        if told:
+            self._open[course.camera, course.area] = course
+        return told
 
-    def _raise(self, event: m.EventRaised, *entries: Opened | Closed | Numbered) -> Outputs:
-        """Journal first, then speak."""
-        limits = self.context.limits.get()
-        hot = UNSET if limits.temp_c is None else Thermal(level=limits.level, temp_c=limits.temp_c)
-        data = msgspec.structs.replace(event.data, drops=self._drops or UNSET, thermal=hot)
+    def _raise(self, event: m.EventRaised, weight: Weight, *remembered: Entry) -> Said:
+        """Into the log first, then speak. False: there is no room for the event, and nothing was said."""
+        limits, clock = self.context.limits.get(), self.context.clock
+        data = msgspec.structs.replace(
+            event.data,
+            clock=clock.state(),
+            drops=self._drops or UNSET,
+            thermal=UNSET if limits.temp_c is None else Thermal(level=limits.level, temp_c=limits.temp_c),
+            timing_ms=UNSET if clock.media else telling.timings(self._hops, clock.monotonic_ns()),
+            config_hash=self.context.config_hash,
+        )
         event = msgspec.structs.replace(event, data=data)
-        self._journal.write(Raised(event), *entries, durable=event.data.operation in ("start", "end"))
-        self._sent[event.key] = self.context.clock.now()[0]
+        recorded = clock.recorded(event.utc_ns, event.pts_ns)
+        durable = _flushed(self.context.settings.emit.fsync, event)
+        if not self._journal.record(event, recorded, weight, *remembered, durable=durable):
+            return False
         yield event
-        if bool(self._journal.failing) != self._disk_failing:
-            self._disk_failing = bool(self._journal.failing)
-            yield from self._device(
-                "system.disk_low", m.Priority.WARNING,
-                {"what": "journal", "error": str(self._journal.failing or "written again")},
-                event.pts_ns, event.utc_ns,
-            )  # fmt: skip
+        return True
+
+    def _tell_of_room(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
+        """Say once that the log's disk is in trouble, and once that it is not, with what was given up meanwhile."""
+        self._journal.refill()
+        trouble, known = self._journal.trouble, self._trouble_ns
+        if trouble and known is not None:
+            self._trouble_ns = pts_ns
+        if bool(trouble) == (known is not None) or (known is not None and pts_ns - known < _CALM_S * 1e9):
+            return
+        details: Details = {
+            "what": "event log",
+            "error": trouble or "there is room again",
+            "room_kb": self._journal.room_bytes // 1000,
+            **self._untold(),
+        }
+        if (yield from self._device("system.disk_low", m.Priority.WARNING, details, pts_ns, utc_ns, Weight.END)):
+            self._trouble_ns = pts_ns if trouble else None
+            self._given_up.clear()
+
+    def _untold(self) -> Details:
+        """What found no room in the log since that was last told."""
+        return {f"{what}_given_up": count for what, count in sorted(self._given_up.items()) if count}
 
     def _camera_changed(self, message: m.CameraChanged) -> Outputs:
         camera = message.camera
         if message.state == "ended":
-            self._journal.write(Missed(camera, "ended"))
+            self._journal.remember(Missed(camera, "ended"))
             return
         was = self._journal.missed.get(camera)
         self._alive[camera] = max(self._alive.get(camera, message.pts_ns), message.pts_ns)
         if message.state == "found":
             if was is not None:
-                self._journal.write(Missed(camera, ""))
-                yield from self._camera(camera, "found", message.reason, message.pts_ns, message.utc_ns)
+                yield from self._found(camera, message.reason, message.pts_ns, message.utc_ns)
         elif was is None:
             yield from self._lost(camera, "lost", message.reason, message.pts_ns, message.utc_ns)
 
     def _lost(self, camera: CameraId, how: str, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
-        self._journal.write(Missed(camera, how))
         for key, course in list(self._open.items()):
             if key[0] == camera:
                 yield from self._over(key, course, "camera_lost")
-        yield from self._camera(camera, "lost", reason, pts_ns, utc_ns)
+        yield from self._camera(camera, "lost", how, reason, pts_ns, utc_ns)
 
-    def _camera(
-        self, camera: CameraId, state: telling.CameraState, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds
+    def _found(self, camera: CameraId, reason: str, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
+        yield from self._camera(camera, "found", "", reason, pts_ns, utc_ns)
+
+    def _camera(  # noqa: PLR0917  # all of it is one event
+        self,
+        camera: CameraId,
+        state: telling.CameraState,
+        how: str,
+        reason: str,
+        pts_ns: Nanoseconds,
+        utc_ns: Nanoseconds,
     ) -> Outputs:
+        """Tell that a camera came or went and remember it, in one step; `how` it is missed, empty: it is not."""
         change = m.CameraChanged(camera=camera, state=state, reason=reason, pts_ns=pts_ns, utc_ns=utc_ns)
-        number = self._count(CameraId(f"camera/{camera}"))
-        yield from self._raise(telling.camera_event(change, number, self.context.uris.get(camera, "")))
+        counter = CameraId(f"camera/{camera}")
+        number = self._next(counter)
+        event = telling.camera_event(change, number, self.context.uris.get(camera, ""))
+        told = yield from self._raise(event, Weight.URGENT, Missed(camera, how), Numbered(counter, number))
+        self._given_up["notices"] += not told
 
     def _restarted(self, message: m.StageRestarted) -> Outputs:
         details: Details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
@@ -487,20 +586,21 @@ class Trigger(Stage):
         if message.stage == "describe":
             yield from self._ask_again()
 
-    def _model_reported(self, message: m.ModelReported | m.EncoderReported) -> Outputs:
-        priority = m.Priority.ROUTINE if message.state == "loaded" else m.Priority.WARNING
-        yield from self._device(f"model.{message.state}", priority, message.details, message.pts_ns, message.utc_ns)
-
-    def _device(
+    def _device(  # noqa: PLR0917  # all of it is one event
         self,
         what: str,
         priority: m.Priority,
         details: Details,
         pts_ns: Nanoseconds,
         utc_ns: Nanoseconds,
-    ) -> Outputs:
-        number = self._count(_DEVICE)
-        yield from self._raise(telling.device_event(what, number, priority, details, pts_ns, utc_ns))
+        weight: Weight | None = None,
+    ) -> Said:
+        number = self._next(_DEVICE)
+        event = telling.device_event(what, number, priority, details, pts_ns, utc_ns)
+        weight = weight or (Weight.ROUTINE if priority is m.Priority.ROUTINE else Weight.URGENT)
+        told = yield from self._raise(event, weight, Numbered(_DEVICE, number))
+        self._given_up["notices"] += not told
+        return told
 
     def _ticked(self, message: m.Ticked) -> Outputs:
         """Time goes by: what waits too long is not waited for, and silence is noticed."""
@@ -510,11 +610,13 @@ class Trigger(Stage):
         self._storm, summed_up = storm.passed(self._storm, m.seconds(now), self._rows.storm_incidents)
         if summed_up is not None:
             yield from self._device("system.storm", m.Priority.WARNING, summed_up, now, message.utc_ns)
-        for ending in [one for one in self._ending.values() if one.until_ns < now]:
-            late = templates.describe(self._facts(ending.course), "no_answer", status="timeout")
-            self._storm = storm.answered(self._storm, ending.course.id, "timeout")
-            verdict = ending.course.analysis.fields  # the last there was
-            yield from self._close(ending, msgspec.structs.replace(late, fields=verdict))
+        yield from self._tell_of_room(now, message.utc_ns)
+        yield from self._end_left_open()
+        for ending in list(self._ending.values()):
+            if ending.analysis is not None:  # there was no room
+                yield from self._close(ending, ending.analysis)
+            elif ending.until_ns < now:
+                yield from self._close_late(ending)
         for camera, seen in self._alive.items():
             if camera not in self._journal.missed and now - seen > self._rows.lost_after_s * 1e9:
                 reason = f"no picture for {self._rows.lost_after_s:g} s"
@@ -523,10 +625,12 @@ class Trigger(Stage):
             ended = self._journal.missed.get(place[0]) == "ended"  # its recording; those of others go on
             if ended and now - self._alive.get(place[0], now) > self._rows.gap_s * 1e9:
                 yield from self._over(place, course, "eof")
-        for key, sent in self._sent.items():
-            if now - sent > self._rows.resend_after_s * 1e9:
-                self._sent[key] = now
-                yield self._journal.outbox[key]
+
+    def _close_late(self, ending: _Ending) -> Outputs:
+        """End without the last description, which did not come in time; the last verdict that there was still holds."""
+        late = templates.describe(self._facts(ending.course), "no_answer", status="timeout")
+        self._storm = storm.answered(self._storm, ending.course.id, "timeout")
+        yield from self._close(ending, msgspec.structs.replace(late, fields=ending.course.analysis.fields))
 
     def _metered(self, energy_j: float | None) -> None:
         """Share out what the device took among the incidents that are open."""
@@ -537,10 +641,9 @@ class Trigger(Stage):
         for incident in ids:
             self._joules[incident] = self._joules.get(incident, 0.0) + (energy_j - before) / len(ids)
 
-    def _count(self, camera: CameraId) -> int:
-        number = self._journal.numbers.get(camera, 0) + 1
-        self._journal.write(Numbered(camera, number))
-        return number
+    def _next(self, counter: CameraId) -> int:
+        """Return the next number of a count; it is taken when `Numbered` is remembered."""
+        return self._journal.numbers.get(counter, 0) + 1
 
     def _facts(self, course: Course) -> Facts:
         place = self._areas[course.camera][course.area]
@@ -569,6 +672,17 @@ def _light(planes: Planes, moment: datetime | None) -> Light:
     chroma = np.concatenate([plane[::sparse, ::sparse].reshape(-1) for plane in (planes.u, planes.v)])
     colour = float(np.percentile(np.abs(chroma.astype(np.int16) - 128), 99))
     return incidents.light_of(luma, colour, moment)
+
+
+def _flushed(policy: str, event: m.EventRaised) -> bool:
+    """Whether an event has to be on the disk before it is said: power may fail, too."""
+    return policy == "always" or (policy == "incident" and event.data.operation in ("start", "end"))
+
+
+def _import_all() -> None:
+    """Use once what is imported when it is first used: in the middle of an incident there may be no file to be had."""
+    datetime.fromtimestamp(0, UTC).strftime("%Y-%m-%d %A")
+    np.percentile(np.zeros(4, np.int16), 99)
 
 
 def _unknown(course: Course) -> Area:

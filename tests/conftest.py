@@ -10,7 +10,7 @@ import pytest
 from models.llm import layout
 from models.llm.graph import Graph
 from pipeline.core.frames import FramePool
-from stages.journal import Journal
+from stages.journal import Journal, Reserve
 from tests import ggufs
 
 hypothesis.settings.register_profile("same", derandomize=True, database=None, deadline=None)
@@ -39,20 +39,20 @@ def ring(new_ring):
 
 
 @pytest.fixture
-def journal_path(tmp_path):
-    """Where the journal of a test lies."""
-    return tmp_path / "incidents.journal"
+def log_folder(tmp_path):
+    """Where the event log of a test lies."""
+    return tmp_path / "eventlog"
 
 
 @pytest.fixture
-def open_journal(journal_path):
+def open_journal(log_folder):
     """Open the journal, again if need be, as a new life of the stage does."""
     lives = []
 
-    def again():
+    def again(reserve_mb=1.0, max_waiting_mb=4.0):
         for life in lives:
             life.close()
-        lives.append(Journal(journal_path))
+        lives.append(Journal(log_folder, Reserve(reserve_mb * 1e6, max_waiting_mb * 1e6)))
         return lives[-1]
 
     yield again

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -16,11 +18,23 @@ from pipeline.core.incidents import Course, recognised
 from pipeline.core.messages import Detection, EventRaised, FrameRef, Priority
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
-from stages.journal import Raised
+from pipeline.eventlog import entries
+from pipeline.eventlog.reader import LogReader
+from pipeline.eventlog.segments import Kind
 
 NS = 1_000_000_000
 NOON_NS = 1795953600 * NS  # 2026-11-29, 12:00 in UTC
 NOON = datetime.fromtimestamp(NOON_NS // NS, UTC)
+
+
+def _folder():
+    """A folder that is gone when the tests are over."""
+    if not _FOLDERS:
+        _FOLDERS.append(tempfile.TemporaryDirectory(prefix="fieldwatch-unit-"))
+    return Path(tempfile.mkdtemp(dir=_FOLDERS[0].name))
+
+
+_FOLDERS = []
 
 
 class FakeClock:
@@ -40,6 +54,9 @@ class FakeClock:
     def now(self):
         return self.at_ns, NOON_NS + self.at_ns
 
+    def monotonic_ns(self):
+        return 0 if self.media else self.at_ns
+
     def sleep(self, seconds):
         self.slept.append(seconds)
         self.at_ns += round(seconds * NS)
@@ -50,7 +67,7 @@ def settings(**tables):
     return msgspec.convert({"cameras": {"gate": {"source": "synthetic://"}}} | tables, Settings)
 
 
-def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir=None, lives=0, **tables):
+def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir=None, log_dir=None, lives=0, **tables):
     """A stage's surroundings with one camera `gate` and one ring for everything."""
     tables.setdefault("cameras", {"gate": {"source": source}})
     return StageContext(
@@ -60,6 +77,7 @@ def context(ring, *, clock=None, camera="gate", source="synthetic://", state_dir
         clock=clock or FakeClock(),
         camera=camera,
         state_dir=state_dir,
+        log_dir=log_dir or (state_dir or _folder()) / "eventlog",
         lives=lives,
     )
 
@@ -138,22 +156,31 @@ def blocks(pool):
     return os.fstat(pool.descriptor).st_blocks * 512
 
 
-def raised(key="inc-1/1"):
-    """A journal's entry: the start of an incident is to be delivered."""
-    return Raised(
-        EventRaised(
-            key=key,
-            kind="fieldwatch.incident.start.v1",
-            camera="gate",
-            subject="inc-1",
-            priority=Priority.WARNING,
-            pts_ns=1,
-            utc_ns=2,
-            data=EventData(operation="start"),
-        )
+def raised(key="inc-1/1", **changes):
+    """An event as trigger raises it: the start of an incident of the camera `gate`."""
+    event = EventRaised(
+        key=key,
+        kind="fieldwatch.incident.start.v1",
+        camera="gate",
+        subject="inc-1",
+        priority=Priority.WARNING,
+        pts_ns=1,
+        utc_ns=2,
+        data=EventData(operation="start"),
     )
+    return msgspec.structs.replace(event, **changes)
+
+
+def logged(folder, after=0):
+    """The events of a log behind a position, oldest first."""
+    reader, found = LogReader(folder, after), []
+    while (record := reader.next()) is not None:
+        if record.kind is Kind.EVENT:
+            found.append(entries.decode(record.payload))
+    reader.close()
+    return found
 
 
 def memory(life):
-    """What a journal remembers."""
-    return life.courses, life.outbox, life.numbers
+    """What a journal remembers of incidents and counts."""
+    return life.courses, life.numbers

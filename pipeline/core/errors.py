@@ -43,8 +43,12 @@ class SourceError(PipelineError):
     """A source of pictures cannot be opened or read; the text is for the operator, without credentials."""
 
 
+class EventLogError(PipelineError):
+    """The event log cannot be opened; the text names its folder."""
+
+
 class SinkUnavailableError(PipelineError):
-    """A sink cannot take an event now; the event is kept and offered again."""
+    """A sink cannot take an event now; the event stays in the log and is offered again."""
 
 
 class NoteError(PipelineError):

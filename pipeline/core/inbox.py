@@ -48,8 +48,13 @@ class Inbox:
 
     @property
     def since_ns(self) -> int:
-        """Monotonic time at which the oldest message was sent; 0: it is empty, or holds what was never sent."""
-        return min(map(_sent_ns, self._waiting), default=0)
+        """Monotonic time at which the oldest message was sent; 0: it is empty, or holds what was never sent.
+
+        A link has one writer, so the first that waits is the oldest, unless newer ones take the places of older ones.
+        """
+        if self._keep is Keep.LATEST:
+            return min(map(_sent_ns, self._waiting), default=0)
+        return _sent_ns(self._waiting[0]) if self._waiting else 0
 
     def take(self, now_ns: int = 0) -> AnyMessage:
         """Remove and return the next message, by a monotonic time. Raises IndexError when empty.

@@ -12,7 +12,7 @@ from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box, Rotation
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
 
-EventKey = NewType("EventKey", str)  # names an event for its acknowledgement: subject/revision
+EventKey = NewType("EventKey", str)  # names an event: subject/revision
 
 
 class Priority(IntEnum):
@@ -171,7 +171,7 @@ class Keyframe(msgspec.Struct, frozen=True, array_like=True):
 
 
 class EventRaised(Message, frozen=True, tag=True, kw_only=True):
-    """Something an operator is told. `key` stays the same when it is sent again."""
+    """Something an operator is told; it is in the event log. To its reader the message says that there is more."""
 
     key: EventKey
     kind: str  # fieldwatch.AREA.WHAT.v1
@@ -185,10 +185,19 @@ class EventRaised(Message, frozen=True, tag=True, kw_only=True):
     severity: Priority | None = None  # by the verdict; None: there is none, and the priority stands for it
 
 
-class EventDelivered(Message, frozen=True, tag=True, kw_only=True):
-    """Every sink has the event, or has kept it."""
+class EventsDelivered(Message, frozen=True, tag=True, kw_only=True):
+    """Every sink has what the event log holds up to a position."""
 
-    key: EventKey
+    position: int
+
+
+class SinkReported(Message, frozen=True, tag=True, kw_only=True):
+    """A sink does not take events, or takes them again; they wait in the event log meanwhile."""
+
+    state: Literal["degraded", "recovered"]
+    details: Details
+    pts_ns: Nanoseconds
+    utc_ns: Nanoseconds
 
 
 class StageRestarted(Message, frozen=True, tag=True, kw_only=True):
@@ -263,7 +272,8 @@ AnyMessage: TypeAlias = (
     | ModelReported
     | EncoderReported
     | EventRaised
-    | EventDelivered
+    | EventsDelivered
+    | SinkReported
     | StageRestarted
     | DeviceReported
     | Ticked

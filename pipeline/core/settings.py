@@ -154,7 +154,6 @@ class TriggerSettings(_Section, frozen=True):
     lost_after_s: Positive = 10.0  # without a picture the camera counts as lost
     features_wait_s: Positive = 1.0  # then it is described without tags
     report_wait_s: Positive = 5.0  # then it ends without a new description
-    resend_after_s: Positive = 2.0  # an event that nobody acknowledged
     storm_incidents: Count = 30  # that begin within ten seconds are summed up in one event, beside their own
     open_hours: str = ""  # of the site; cameras and zones may say otherwise
 
@@ -208,7 +207,8 @@ class EmitSettings(_Section, frozen=True):
     rotate_mb: Positive = 64.0
     keep_files: Count = 16
     fsync: Literal["never", "incident", "always"] = "incident"
-    spool: Count = 10_000  # events kept while a sink cannot take them
+    reserve_mb: Positive = 16.0  # of the disk, taken beforehand: for events when it is full
+    max_waiting_mb: Positive = 256.0  # of events that wait for a sink while the disk has room
 
 
 class GovernorSettings(_Section, frozen=True):
@@ -278,6 +278,13 @@ class Problem(msgspec.Struct, frozen=True):
     text: str
 
 
+RETIRED = {
+    "trigger.resend_after_s": "events are never sent again: they stay in the event log until every sink has them",
+    "emit.spool": "events that wait for a sink wait in the event log: see emit.reserve_mb and emit.max_waiting_mb",
+}
+"""Keys of earlier versions that mean nothing any more, and why; a file that has them is still valid."""
+
+
 def load(path: Path) -> Settings:
     """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
     try:
@@ -306,6 +313,10 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
         return None, [Problem(1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
+    for key in RETIRED:
+        table, _, name = key.partition(".")
+        if isinstance(tables.get(table), dict):
+            tables[table].pop(name, None)
     found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
     if found:
         return None, [Problem(_line(lines, where), where, what) for where, what in found]

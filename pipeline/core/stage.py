@@ -38,6 +38,10 @@ class Clock(Protocol):
         """Return the time on the live timeline, which never goes backwards, and in UTC."""
         ...
 
+    def monotonic_ns(self) -> Nanoseconds:
+        """The clock that hops are measured with; nothing in a replay."""
+        ...
+
     def sleep(self, seconds: float) -> None:
         """Let time pass; returns early when the stage is to stop."""
         ...
@@ -76,6 +80,7 @@ class StageContext:
     config_hash: str = ""  # which configuration makes these events
     uris: Mapping[CameraId, str] = field(default_factory=dict)  # what events call a camera's source
     state_dir: Path | None = None  # for what must survive a kill; None: nothing need survive
+    log_dir: Path | None = None  # of the event log, for trigger and emit
     models_dir: Path | None = None  # the state folder that language models are installed in; None: there are none
     stdout: int = 1  # descriptor that events may be printed to
     threads: int = 1  # that a language model computes with, where the configuration leaves it open

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Analysis, Details, SeverityText
     from pipeline.core.facts import Facts
     from pipeline.core.incidents import Course
+    from pipeline.core.messages import Hop
     from pipeline.core.settings import SiteSettings
     from pipeline.core.vocabulary import CameraId, EndedBy, Nanoseconds
 
@@ -175,6 +176,16 @@ def device_event(  # noqa: PLR0917  # all of it is one event
         utc_ns=utc_ns,
         data=EventData(operation="point", details=details),
     )
+
+
+def timings(hops: tuple[Hop, ...], now_ns: int) -> dict[str, float] | UnsetType:
+    """Milliseconds that each stage took, the last of them until now, and from the first receiving until now."""
+    if len(hops) < 2:  # noqa: PLR2004  # the last is whoever raises the event: no message led to it
+        return UNSET
+    *before, last = hops
+    spent = {hop.stage: round((hop.sent_at - hop.received_at) / 1e6, 3) for hop in before}
+    own = round((now_ns - last.received_at) / 1e6, 3)
+    return {**spent, last.stage: own, "total": round((now_ns - hops[0].received_at) / 1e6, 3)}
 
 
 def _with_best_keyframe(course: Course) -> Course:

@@ -33,6 +33,10 @@ class MediaClock:
         """Return the beginning: no time passes but in messages."""
         return Nanoseconds(0), Nanoseconds(0)
 
+    def monotonic_ns(self) -> Nanoseconds:
+        """Return nothing, as no time passes."""
+        return Nanoseconds(0)
+
     def sleep(self, seconds: float) -> None:
         """Nobody waits in a replay."""
 
@@ -62,6 +66,10 @@ class LiveClock:
     def now(self) -> tuple[Nanoseconds, Nanoseconds]:
         """Return nanoseconds on the timeline, and since 1970 in UTC."""
         return Nanoseconds(time.monotonic_ns() - self._since_ns()), Nanoseconds(time.time_ns())
+
+    def monotonic_ns(self) -> Nanoseconds:
+        """Return the clock that hops are measured with."""
+        return Nanoseconds(time.monotonic_ns())
 
     def sleep(self, seconds: float) -> None:
         """Wait, in pieces short enough to be stopped."""

@@ -52,7 +52,7 @@ class Post:
             for name in sorted({name for names in targets.values() for name in names})
         }
         self._routes = {
-            kind: (f"{link}\0".encode(), [self._sockets[name] for name in names])
+            kind: (f"{link}\0".encode(), [self._sockets[name] for name in names], topology.LINKS[link].counted)
             for link, names in targets.items()
             for kind in topology.LINKS[link].carries
         }
@@ -63,12 +63,12 @@ class Post:
     def send(self, message: AnyMessage) -> None:
         """Send without waiting; what finds no room is counted."""
         data = messages.encode(message)
-        topic, sockets = self._routes[type(message)]
+        topic, sockets, counted = self._routes[type(message)]
         for socket in sockets:
             try:
                 socket.send(data, zmq.NOBLOCK)
             except zmq.Again:
-                self.unsent += 1
+                self.unsent += counted
         if self._tapped():
             self._tap = self._tap or self._open_tap()
             self._tap.send(topic + data, zmq.NOBLOCK)

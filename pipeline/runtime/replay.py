@@ -27,6 +27,7 @@ from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.vocabulary import CameraId, Nanoseconds
+from pipeline.eventlog import entries
 from pipeline.runtime import folders, forking, logs
 from pipeline.runtime.board import Board
 from pipeline.runtime.clocks import MediaClock
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
 
+_RESERVE_MB = 0.25  # of a recording's event log: it is read as it is written
 # What is taken from a folder; a file that is named is always tried.
 SUFFIXES = frozenset(
     f".{suffix}"
@@ -53,7 +55,6 @@ SUFFIXES = frozenset(
 _STARTED = "fieldwatch.incident.start.v1"
 _PARTS = ".parts"
 _HEAT = "heat.jsonl"
-_JOURNAL = "incidents.journal"  # of a daemon
 _PICTURES = "inc-*.jpg"
 _CAMERA_MOST = 60  # characters: a camera's name is part of the names of sockets and pictures
 
@@ -194,7 +195,7 @@ class Replay:
         """Replay everything; `told` hears of the progress a few times a second. Raises OSError, PipelineError."""
         started = time.monotonic()
         self._out.mkdir(parents=True, exist_ok=True)
-        if (self._out / _JOURNAL).exists():
+        if (self._out / entries.FOLDER).exists():
             raise ConfigError(f"{self._out}: a daemon keeps its events here: choose another --out")
         with folders.held(self._out, "choose another --out"):
             try:
@@ -241,7 +242,12 @@ class Replay:
     def _for(self, recording: Recording, part: Path) -> Settings:
         camera = msgspec.structs.replace(self._like, source=address(recording.path))
         emit = msgspec.structs.replace(
-            self._settings.emit, folder=str(part), sinks=("jsonl",), fsync="never", rotate_mb=1e9
+            self._settings.emit,
+            folder=str(part),
+            sinks=("jsonl",),
+            fsync="never",
+            rotate_mb=1e9,
+            reserve_mb=_RESERVE_MB,
         )
         return msgspec.structs.replace(self._settings, cameras={recording.camera: camera}, emit=emit)
 
@@ -264,6 +270,7 @@ class Replay:
             camera=recording.camera,
             config_hash=self._settings.digest(),
             uris={recording.camera: recording.name},
+            log_dir=part / entries.FOLDER,
             models_dir=folders.state_dir(self._settings.runtime.state_dir),
             stands_for=self._stands_for,
             limits=limits,

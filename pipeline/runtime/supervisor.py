@@ -15,6 +15,7 @@ from pipeline.core.errors import PipelineError, TopologyError
 from pipeline.core.frames import FramePool
 from pipeline.core.pace import Backoff
 from pipeline.core.stage import StageContext
+from pipeline.eventlog import entries
 from pipeline.runtime import cores, forking, logs
 from pipeline.runtime.board import Board, State, Word
 from pipeline.runtime.clocks import LiveClock
@@ -171,6 +172,7 @@ class Supervisor:
             config_hash=self._home.config_hash,
             uris=self._home.uris,
             state_dir=self._home.state_dir,
+            log_dir=self._home.state_dir / entries.FOLDER,
             models_dir=self._home.models_dir,
             stands_for=self._home.stands_for,
             stdout=self._home.stdout,

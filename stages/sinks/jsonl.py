@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from pipeline.core.decoding import decode
 from pipeline.core.errors import SinkUnavailableError
+from pipeline.eventlog.segments import opened
 from stages.appending import append_whole
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 
     from pipeline.core.events import Event
     from pipeline.core.settings import EmitSettings
+    from pipeline.eventlog.entries import Logged
+    from stages.sinks.lines import Lines
 
-RECENT = 4096  # ids that a resent event is looked up in; more than can be unacknowledged
+RECENT = 4096  # ids of the last lines, for events whose cursor had not moved, or was not on the disk when power failed
 
 
 class _Head(msgspec.Struct):
@@ -40,76 +44,34 @@ class Written(NamedTuple):
 
 
 class JsonLines:
-    """One write a line, appended; a torn last line is cut when the file is opened, so that readers see whole lines."""
+    """One write a line, appended; a torn last line is cut when the file is opened, so that readers see whole lines.
 
-    def __init__(self, path: Path, settings: EmitSettings) -> None:
+    Attributes:
+        trouble: Why lines that were written could not be flushed to the disk; empty: they could.
+    """
+
+    def __init__(self, path: Path, settings: EmitSettings, lines: Lines) -> None:
+        self.trouble = ""
         self._path = path
         self._settings = settings
+        self._lines = lines
         self._file = -1
+        self._there: frozenset[str] = frozenset()  # ids of the last lines when the file was opened
 
-    def open(self) -> Written:
-        """Say what is there, and cut a torn end.
+    def deliver(self, logged: Logged, _offset: int) -> None:
+        """Append one line, or nothing of it, unless it is there: a kill may come before the cursor moves.
 
-        A file that can only be read is opened again with the next event. Raises SinkUnavailableError where it cannot
-        be read.
+        Raises SinkUnavailableError.
         """
+        event, line = self._lines.of(logged)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            written = _read_back(self._path)
-            if put_away := self._put_away_files():  # an event that was not acknowledged may lie in there
-                earlier = _read_back(put_away[-1])
-                written = written._replace(ids=deque((*earlier.ids, *written.ids), RECENT))
-            sequences = _last_sequences(self._sidecar()) | written.sequences
+            self._open()
+            if event.id not in self._there:
+                append_whole(self._file, line)
+                self._flush(event)
+                self._rotate()
         except OSError as error:
-            raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
-        with contextlib.suppress(OSError):
-            self._open(written.whole_bytes)
-        return written._replace(sequences=sequences)
-
-    def deliver(self, event: Event, line: bytes) -> None:
-        """Append one line, or nothing of it. Raises SinkUnavailableError."""
-        try:
-            if self._file < 0:
-                self._open(_read_back(self._path).whole_bytes)
-            append_whole(self._file, line)
-            if self._flushes(event):
-                os.fdatasync(self._file)
-        except OSError as error:
-            raise SinkUnavailableError(f"{self._path}: {error.strerror}") from error
-
-    def rotate(self, sequences: dict[str, int]) -> None:
-        """Put a full file away under a number and the id of its first line, and keep the newest few; a disk that
-        refuses is asked again with the next event.
-        """
-        if self._file < 0 or os.fstat(self._file).st_size < self._settings.rotate_mb * 1e6:
-            return
-        with contextlib.suppress(OSError):
-            self._put_away(sequences)
-
-    def _put_away(self, sequences: dict[str, int]) -> None:
-        self._sidecar().write_bytes(msgspec.json.encode(sequences))
-        with self._path.open("rb") as file:
-            first = decode(file.readline(), _Head).id
-        number = _number(old[-1]) + 1 if (old := self._put_away_files()) else 1
-        fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first}{self._path.suffix}")
-        self._path.rename(fresh)
-        self.close()
-        self._open(0)
-        for path in [*old, fresh][: -self._settings.keep_files]:
-            path.unlink()
-
-    def _open(self, whole_bytes: int) -> None:
-        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
-        try:
-            os.ftruncate(file, whole_bytes)
-        except OSError:
-            os.close(file)
-            raise
-        self._file = file
-
-    def _put_away_files(self) -> list[Path]:
-        """Files put away, oldest first by their number: the clock may have been wrong when they were."""
-        return sorted(self._path.parent.glob(f"{self._path.stem}-[0-9]*-*{self._path.suffix}"), key=_number)
+            raise SinkUnavailableError(f"{self._path}: {error.strerror or error}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -117,12 +79,69 @@ class JsonLines:
             os.close(self._file)
             self._file = -1
 
-    def _flushes(self, event: Event) -> bool:
-        policy = self._settings.fsync
-        return policy == "always" or (policy == "incident" and event.data.operation in ("start", "end"))
+    def _open(self) -> None:
+        """Open the file where it is not open, or where another one, or none, has its name by now."""
+        if self._file >= 0 and _is_same(self._file, self._path):
+            return
+        self.close()
+        self._path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        file = opened(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o640)
+        try:
+            written = _read_back(file)
+            os.ftruncate(file, written.whole_bytes)
+        except OSError:
+            os.close(file)
+            raise
+        earlier = self._put_away_files()[-1:]  # an event whose cursor did not move may be the last in there
+        self._there = frozenset(chain(written.ids, *(_ids(path) for path in earlier)))
+        self._file = file
 
-    def _sidecar(self) -> Path:
-        return self._path.with_suffix(".sequences")
+    def _flush(self, event: Event) -> None:
+        """A line that cannot be flushed is written all the same: it is told of, not written again."""
+        policy = self._settings.fsync
+        if policy == "always" or (policy == "incident" and event.data.operation in ("start", "end")):
+            try:
+                os.fdatasync(self._file)
+            except OSError as error:
+                self.trouble = f"{self._path}: written, but not flushed to the disk: {error.strerror}"
+            else:
+                self.trouble = ""
+
+    def _rotate(self) -> None:
+        """Put a full file away under a number and the id of its first line, and keep the newest few; a disk that
+        refuses is asked again with the next event.
+        """
+        if os.fstat(self._file).st_size < self._settings.rotate_mb * 1e6:
+            return
+        with contextlib.suppress(OSError):
+            self._put_away()
+
+    def _put_away(self) -> None:
+        first = _read_back(self._file, most=1).ids or ("unknown",)
+        number = _number(old[-1]) + 1 if (old := self._put_away_files()) else 1
+        fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first[0]}{self._path.suffix}")
+        self._path.rename(fresh)
+        self.close()
+        for path in [*old, fresh][: -self._settings.keep_files]:
+            path.unlink()
+
+    def _put_away_files(self) -> list[Path]:
+        """Files put away, oldest first by their number: the clock may have been wrong when they were."""
+        return sorted(self._path.parent.glob(f"{self._path.stem}-[0-9]*-*{self._path.suffix}"), key=_number)
+
+
+def last_sequences(path: Path) -> dict[str, int]:
+    """Return the last sequence of each source in a file of events; nothing where it cannot be read."""
+    try:
+        file = opened(path)
+    except OSError:
+        return {}
+    try:
+        return _read_back(file).sequences
+    except OSError:
+        return {}
+    finally:
+        os.close(file)
 
 
 def _number(path: Path) -> int:
@@ -130,28 +149,38 @@ def _number(path: Path) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _read_back(path: Path) -> Written:
+def _ids(path: Path) -> deque[str]:
+    file = opened(path)
+    try:
+        return _read_back(file).ids
+    finally:
+        os.close(file)
+
+
+def _is_same(descriptor: int, path: Path) -> bool:
+    """Whether a path still leads to the file that is open."""
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), there)
+
+
+def _read_back(descriptor: int, most: int | None = None) -> Written:
+    """Read a file of events from its beginning, `most` lines of it at most."""
     sequences: dict[str, int] = {}
     ids: deque[str] = deque(maxlen=RECENT)
     whole = damaged = 0
-    if path.exists():
-        with path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                whole += len(line)
-                try:
-                    head = decode(line, _Head)
-                    sequences[head.source] = int(head.sequence)
-                    ids.append(head.id)
-                except (msgspec.DecodeError, ValueError):
-                    damaged += 1
+    with open(descriptor, "rb", closefd=False) as file:  # a descriptor, not a path
+        file.seek(0)
+        for line in islice(file, most):
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            try:
+                head = decode(line, _Head)
+                sequences[head.source] = int(head.sequence)
+                ids.append(head.id)
+            except (msgspec.DecodeError, ValueError):
+                damaged += 1
     return Written(sequences, ids, whole, damaged)
-
-
-def _last_sequences(path: Path) -> dict[str, int]:
-    """What the files before this one came to; a file that was rotated away is not read again."""
-    try:
-        return decode(path.read_bytes(), dict[str, int])
-    except (OSError, msgspec.DecodeError):
-        return {}

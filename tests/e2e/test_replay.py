@@ -198,7 +198,7 @@ def test_a_replay_deletes_nothing_that_it_did_not_make(tmp_path):
 
 
 def test_a_replay_does_not_write_where_a_daemon_keeps_its_events(clips, tmp_path):
-    (tmp_path / "incidents.journal").touch()
+    (tmp_path / "eventlog").mkdir()
     (tmp_path / "events.jsonl").write_text("{}\n", encoding="utf-8")
     done = pipeline("replay", clips / "a.mp4", "--out", tmp_path)
     assert done.returncode == 2

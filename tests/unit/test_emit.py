@@ -1,8 +1,11 @@
 """Events to sinks: whole lines, holeless sequences, once each, with their pictures."""
 
+import contextlib
 import errno
 import json
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import cv2
 import msgspec
@@ -11,8 +14,13 @@ import pytest
 
 from pipeline.core import messages as m
 from pipeline.core.events import EventData, Media
+from pipeline.eventlog import cursor
+from pipeline.eventlog.cursor import Place
+from pipeline.eventlog.reader import waiting
 from stages import appending, evidence
 from stages.emit import Emit
+from stages.journal import Journal, Reserve, Weight
+from stages.sinks import jsonl
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, picture
 
 
@@ -34,18 +42,45 @@ TICK = m.Ticked(pts_ns=0, utc_ns=NOON_NS)
 
 
 class Sinks:
-    """An emit stage that writes below a folder."""
+    """An emit stage that writes below a folder, and a trigger that logs each event once before it tells of it."""
 
     def __init__(self, ring, folder, **emit):
         self.ring, self.folder, self.tables = ring, folder, {"folder": str(folder), "fsync": "never"} | emit
+        self.log_dir = Path(folder).parent / "eventlog"
+        self.journal = Journal(self.log_dir, Reserve(1e6, 64e6))
+        self.logged = set()
         self.live()
 
-    def live(self):
-        self.stage = Emit(context(self.ring, clock=FakeClock(), emit=self.tables))
+    def live(self, **more):
+        made = context(self.ring, clock=FakeClock(), log_dir=self.log_dir, emit=self.tables)
+        self.stage = Emit(replace(made, **more))
         self.stage.warm_up()
 
+    def log(self, message):
+        """What trigger does before it tells of an event."""
+        if isinstance(message, m.EventRaised) and message.key not in self.logged:
+            self.logged.add(message.key)
+            assert self.journal.record(message, (message.utc_ns, message.pts_ns, "boot"), Weight.URGENT)
+
     def tell(self, *messages):
-        return [answer.key for message in messages for answer in self.stage.handle(message)]
+        """Log and tell; return what emit answers, until it has nothing left to do."""
+        answers = []
+        for message in messages:
+            self.log(message)
+            answers += self.stage.handle(message)
+            while self.stage.pending():
+                answers += self.stage.step()
+        return answers
+
+    def reported(self, *messages):
+        """What emit says of its sinks."""
+        return [one.state for one in self.tell(*messages) if isinstance(one, m.SinkReported)]
+
+    def delivered(self):
+        """Whether every sink has everything."""
+        return not self.stage.waiting() and all(
+            waiting(self.log_dir, place.position) == 0 for place in cursor.all_of(self.log_dir / "cursors").values()
+        )
 
     def lines(self):
         text = (self.folder / "events.jsonl").read_text(encoding="utf-8")
@@ -58,9 +93,13 @@ def sinks(ring, tmp_path):
     return lambda **emit: Sinks(ring, tmp_path / "out", **emit)
 
 
-def test_an_event_is_a_line_and_is_acknowledged(sinks):
+def sequences(lines):
+    return [int(line["sequence"]) for line in lines]
+
+
+def test_an_event_is_a_line(sinks):
     out = sinks()
-    assert out.tell(event()) == ["inc-1/1"]
+    out.tell(event())
     (line,) = out.lines()
     assert (line["type"], line["severitytext"], line["sequence"]) == (
         "fieldwatch.incident.start.v1",
@@ -69,18 +108,71 @@ def test_an_event_is_a_line_and_is_acknowledged(sinks):
     )
 
 
-def test_an_event_that_comes_again_is_acknowledged_and_not_written_again(sinks):
+def test_how_far_the_sinks_are_is_told(sinks):
     out = sinks()
-    assert out.tell(event(), event()) == ["inc-1/1"] * 2
+    (told,) = out.tell(event())
+    assert isinstance(told, m.EventsDelivered)
+    assert waiting(out.log_dir, told.position) == 0
+
+
+def test_an_event_that_is_told_of_twice_is_written_once(sinks):
+    out = sinks()
+    out.tell(event(), event())
     assert len(out.lines()) == 1
 
 
-def test_an_event_that_comes_again_after_a_kill_is_not_written_again(sinks):
+def test_events_that_nobody_told_of_are_written_with_the_next_tick(sinks):
+    out = sinks()
+    out.log(event(1))
+    out.log(event(2))
+    out.tell(TICK)
+    assert sequences(out.lines()) == [1, 2]
+
+
+def test_a_new_life_goes_on_where_the_last_one_ended(sinks):
     out = sinks()
     out.tell(event(1), event(2))
+    out.log(event(3))
     out.live()
-    assert out.tell(event(2), event(3)) == ["inc-1/2", "inc-1/3"]
-    assert [line["sequence"] for line in out.lines()] == ["000000000001", "000000000002", "000000000003"]
+    out.tell(TICK)
+    assert sequences(out.lines()) == [1, 2, 3]
+
+
+def test_a_kill_between_a_line_and_its_cursor_does_not_double_the_line(sinks):
+    out = sinks()
+    out.tell(event(1), event(2))
+    out.stage._sinks[0]._cursor.move(Place(0))
+    out.live()
+    out.tell(event(3))
+    assert sequences(out.lines()) == [1, 2, 3]
+
+
+def test_a_kill_before_the_file_was_put_away_does_not_double_the_line(sinks):
+    out = sinks(rotate_mb=0.0001)
+    out.tell(event(1))
+    out.stage._sinks[0]._cursor.move(Place(0))
+    out.live()
+    out.tell(TICK)
+    lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]
+    assert sequences(map(json.loads, lines)) == [1]
+
+
+def test_a_cursor_that_is_no_place_of_the_log_begins_anew(sinks):
+    out = sinks()
+    out.tell(event(1))
+    for outlet in (out.stage._kept, *out.stage._sinks):
+        outlet._cursor.move(Place(1 << 60))
+    out.live()
+    out.tell(event(2))
+    assert sequences(out.lines()) == [1, 2]
+
+
+def test_a_record_that_nobody_can_read_is_counted_and_holds_up_nothing(sinks):
+    out = sinks()
+    out.journal._log.append(1, b"\xc1", durable=False)
+    out.tell(event())
+    assert len(out.lines()) == 1
+    assert out.stage._sinks[0].lost == 1
 
 
 def test_each_source_has_a_sequence_of_its_own(sinks):
@@ -106,7 +198,7 @@ def test_a_torn_last_line_is_cut_when_the_file_is_opened_again(sinks):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Writes fail as long as the list is not empty."""
+    """Lines cannot be written as long as the list is not empty."""
     full = [True]
 
     def write(descriptor, data):
@@ -114,37 +206,37 @@ def full_disk(monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(descriptor, data)
 
-    real = os.write
-    monkeypatch.setattr(appending.os, "write", write)
+    real = jsonl.append_whole
+    monkeypatch.setattr(jsonl, "append_whole", write)
     return full
 
 
-def test_on_a_full_disk_nothing_is_acknowledged_and_nothing_lost(sinks, full_disk):
+def test_on_a_full_disk_events_wait_and_are_written_once_there_is_room(sinks, full_disk):
     out = sinks()
-    assert out.tell(event(1), event(2)) == []
+    out.tell(event(1), event(2))
+    assert not out.delivered()
     full_disk.clear()
-    assert out.tell(TICK) == ["inc-1/1", "inc-1/2"]
-    kinds = [line["type"] for line in out.lines()]
-    assert kinds.count("fieldwatch.incident.start.v1") == 2
+    out.tell(TICK)
+    assert sequences(out.lines()) == [1, 2]
+    assert out.delivered()
 
 
 def test_trouble_with_a_sink_is_told_once_when_it_begins_and_once_when_it_is_over(sinks, full_disk):
     out = sinks()
-    out.tell(event(1), TICK, TICK)
+    assert out.reported(event(1), TICK, TICK) == ["degraded"]
     full_disk.clear()
-    out.tell(TICK, TICK)
-    told = [line["type"] for line in out.lines() if ".sink." in line["type"]]
-    assert told == ["fieldwatch.sink.degraded.v1", "fieldwatch.sink.recovered.v1"]
+    assert out.reported(TICK, TICK) == ["recovered"]
 
 
-def test_sequences_have_no_hole_after_a_full_disk(sinks, full_disk):
+def test_nothing_is_kept_in_memory_of_what_waits(sinks, full_disk):
     out = sinks()
-    out.tell(event(1), event(2))
+    for number in range(1, 3000):
+        out.log(event(number))
+    out.tell(TICK)
+    assert len(msgspec.msgpack.encode(out.stage._sinks[0]._next)) < 10_000
     full_disk.clear()
-    out.tell(event(3))
-    numbers = [line["sequence"] for line in out.lines() if "/camera/" in line["source"]]
-    assert numbers == sorted(numbers)
-    assert len(numbers) == 3
+    out.tell(TICK)
+    assert sequences(out.lines()) == list(range(1, 3000))
 
 
 def test_a_short_write_leaves_no_half_line(sinks, monkeypatch):
@@ -153,6 +245,48 @@ def test_a_short_write_leaves_no_half_line(sinks, monkeypatch):
     monkeypatch.setattr(appending.os, "write", lambda descriptor, data: real(descriptor, data[:20]))
     out.tell(event(1))
     assert out.lines() == []
+
+
+def test_a_line_that_was_written_and_not_flushed_is_told_of_and_not_written_again(sinks, monkeypatch):
+    out = sinks(fsync="always")
+    real = os.fdatasync
+
+    def fails(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdatasync", fails)
+        assert out.reported(event(1), TICK, TICK) == ["degraded"]
+    assert os.fdatasync is real
+    assert out.reported(event(2), TICK) == ["recovered"]
+    assert sequences(out.lines()) == [1, 2]
+
+
+@pytest.mark.parametrize("goes", ["moved", "deleted", "replaced"])
+def test_a_file_that_is_moved_or_deleted_is_begun_anew(sinks, goes):
+    out = sinks()
+    out.tell(event(1))
+    path = out.folder / "events.jsonl"
+    if goes == "deleted":
+        path.unlink()
+    else:
+        path.rename(out.folder / "events.jsonl.1")
+    if goes == "replaced":
+        path.write_text("")
+    out.tell(event(2))
+    assert sequences(out.lines()) == [2]
+
+
+@pytest.mark.parametrize("plant", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/null")])
+def test_what_is_no_file_takes_no_events_and_holds_up_nobody(sinks, plant):
+    out = sinks()
+    out.folder.mkdir()
+    path = out.folder / "events.jsonl"
+    plant(path)
+    assert out.reported(event(1), TICK) == ["degraded"]
+    path.rmdir() if path.is_dir() else path.unlink()
+    out.tell(TICK)
+    assert sequences(out.lines()) == [1]
 
 
 def test_a_picture_is_kept_beside_the_events_with_its_hash(sinks, ring):
@@ -169,7 +303,7 @@ def test_a_picture_that_the_ring_has_moved_past_costs_the_picture_not_the_event(
     keyframe = m.Keyframe(frame(ring.copy(picture(120))), "evidence/inc-1-1.jpg", 1000.0)
     for _ in range(4):
         ring.copy(picture(9))
-    assert out.tell(event(keyframes=(keyframe,))) == ["inc-1/1"]
+    out.tell(event(keyframes=(keyframe,)))
     assert "evidence" not in out.lines()[0]["data"]
     assert out.stage.dropped == 1
 
@@ -190,22 +324,58 @@ def test_only_so_many_old_files_are_kept(sinks):
     assert len(list(out.folder.glob("events-*.jsonl"))) == 2
 
 
-def test_standard_output_gets_the_same_lines(ring, tmp_path):
+@pytest.fixture
+def printing(ring, tmp_path):
+    """An emit stage that prints, and the two ends of the pipe it prints into."""
     reader, writer = os.pipe()
-    made = context(ring, emit={"folder": str(tmp_path), "sinks": ["jsonl", "stdout"]})
-    stage = Emit(type(made)(**{**vars(made), "stdout": writer}))
-    stage.warm_up()
-    list(stage.handle(event()))
-    assert os.read(reader, 1 << 16) == (tmp_path / "events.jsonl").read_bytes()
+    out = Sinks(ring, tmp_path / "out", sinks=["stdout", "jsonl"])
+    out.live(stdout=writer)
+    yield out, reader, writer
+    for descriptor in (reader, writer):
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
 
 
-def test_nobody_reading_standard_output_holds_up_nothing(ring, tmp_path):
-    reader, writer = os.pipe()
+def test_standard_output_gets_the_same_lines(printing):
+    out, reader, _ = printing
+    out.tell(event())
+    assert os.read(reader, 1 << 16) == (out.folder / "events.jsonl").read_bytes()
+
+
+def test_nobody_reading_standard_output_holds_up_nothing(printing):
+    out, reader, _ = printing
     os.close(reader)
-    made = context(ring, emit={"folder": str(tmp_path), "sinks": ["stdout", "jsonl"]})
-    stage = Emit(type(made)(**{**vars(made), "stdout": writer}))
-    stage.warm_up()
-    assert [answer.key for answer in stage.handle(event())] == ["inc-1/1"]
+    out.tell(event())
+    assert len(out.lines()) == 1
+
+
+def test_standard_output_goes_on_after_a_kill_where_it_was_in_the_middle_of_a_line(printing):
+    out, reader, writer = printing
+    os.set_blocking(reader, False)
+    text = {"details": {"text": "x" * 30_000}}
+    for number in range(1, 5):
+        one = event(number)
+        out.log(msgspec.structs.replace(one, data=msgspec.structs.replace(one.data, **text)))
+    out.tell(TICK)
+    got = os.read(reader, 50_000)
+    out.live(stdout=writer)
+    for _ in range(20):
+        out.tell(TICK)
+        with contextlib.suppress(BlockingIOError):
+            got += os.read(reader, 1 << 16)
+    assert got == (out.folder / "events.jsonl").read_bytes()
+    assert sequences(map(json.loads, got.splitlines())) == [1, 2, 3, 4]
+
+
+def test_who_does_not_read_standard_output_for_long_loses_events_and_is_told(printing):
+    out, reader, _ = printing
+    os.close(reader)
+    out.stage._rows = msgspec.structs.replace(out.stage._rows, max_waiting_mb=0.5)
+    for number in range(1, 1500):
+        out.log(event(number))
+    out.tell(TICK)
+    assert len(out.lines()) == 1499
+    assert out.stage._sinks[0].lost > 500
 
 
 def test_what_is_left_of_a_disk_is_for_events_and_not_for_pictures(sinks, ring, monkeypatch):
@@ -260,25 +430,16 @@ def test_a_file_that_could_only_be_read_at_first_is_gone_on_with_where_it_ended(
     opening = os.open
 
     def read_only(path, flags, *mode, **given):
-        if str(path).endswith("events.jsonl") and flags & os.O_WRONLY:
+        if str(path).endswith("events.jsonl") and flags & (os.O_WRONLY | os.O_RDWR):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
         return opening(path, flags, *mode, **given)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", read_only)
         out.live()
-        assert out.tell(event(2), event(3)) == ["inc-1/2"]
-    assert out.tell(TICK) == ["inc-1/3"]
-    assert [line["sequence"][-1] for line in out.lines() if "incident" in line["type"]] == ["1", "2", "3"]
-
-
-def test_an_event_that_comes_again_after_its_file_was_put_away_is_not_written_again(sinks):
-    out = sinks(rotate_mb=0.0001)
-    out.tell(event(1))
-    out.live()
-    out.tell(event(1))
-    lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]
-    assert [json.loads(line)["sequence"][-1] for line in lines] == ["1"]
+        assert out.reported(event(3)) == ["degraded"]
+    out.tell(TICK)
+    assert sequences(out.lines()) == [1, 2, 3]
 
 
 def test_files_put_away_while_the_clock_was_wrong_are_not_the_first_to_go(sinks):
@@ -288,15 +449,6 @@ def test_files_put_away_while_the_clock_was_wrong_are_not_the_first_to_go(sinks)
         out.tell(msgspec.structs.replace(one, utc_ns=NOON_NS - number * 3600 * NS))  # backwards
     kept = [json.loads(path.read_text())["sequence"][-1] for path in out.folder.glob("events-*.jsonl")]
     assert sorted(kept) == ["4", "5"]
-
-
-def test_only_the_newest_ids_are_remembered(sinks, monkeypatch):
-    monkeypatch.setattr("stages.emit.RECENT", 3)
-    out = sinks()
-    out.tell(*(event(number) for number in range(1, 9)))
-    assert len(out.stage._recent) == 3
-    out.tell(event(8))
-    assert len(out.lines()) == 8
 
 
 def test_pictures_are_nobody_elses_business(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from itertools import pairwise
 
 import jsonschema
@@ -16,8 +14,6 @@ from pipeline.core.geometry import foot, inside
 from pipeline.core.pace import Pace
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import parse
-from stages import journal
-from stages.journal import Journal, Numbered
 from stages.sources.footage import Footage
 from tests.fakes import NS, frame, picture, values
 
@@ -63,35 +59,6 @@ def test_a_file_keeps_its_name(path):
 def test_a_folder_is_no_recording(tmp_path):
     with pytest.raises(SourceError, match="folder"):
         Footage(tmp_path)
-
-
-def test_a_disk_that_is_full_from_the_start_stops_nobody(tmp_path, monkeypatch):
-    path = tmp_path / "incidents.journal"
-    path.write_bytes(b'{"type":"numbered","camera":"gate","number":4}\n{"type":"numb')
-    flush = os.fdatasync
-
-    def full(_):
-        raise OSError(errno.ENOSPC, "no space")
-
-    monkeypatch.setattr(journal.os, "fdatasync", full)
-    life = Journal(path)
-    assert life.numbers == {"gate": 4}
-    assert life.failing
-    life.write(Numbered("gate", 5))
-    assert life.failing
-    monkeypatch.setattr(journal.os, "fdatasync", flush)
-    life.write(Numbered("gate", 6))
-    assert life.failing is None
-    life.close()
-    again = Journal(path)
-    assert (again.numbers, again.skipped) == ({"gate": 6}, 0)
-    again.close()
-
-
-def test_nobody_else_may_read_the_journal(tmp_path):
-    life = Journal(tmp_path / "incidents.journal")
-    life.close()
-    assert (tmp_path / "incidents.journal").stat().st_mode & 0o077 == 0
 
 
 def test_after_a_gap_what_is_taken_lies_at_even_distances():

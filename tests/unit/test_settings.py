@@ -96,7 +96,7 @@ ERRORS = [  # text, line, key, a part of the message
     ("[emit]\nsinks = []\n", 2, "emit.sinks", "length >= 1"),
     ('[emit]\nsinks = ["jsonl", "jsonl"]\n', 2, "emit.sinks", "every event twice"),
     ("[frames]\nslots = 99999999999999999999999\n", 2, "frames.slots", "<= 1024"),
-    ("[emit]\nspool = 99999999999999999999999\n", 2, "emit.spool", "<= 1000000000"),
+    ("[emit]\nkeep_files = 99999999999999999999999\n", 2, "emit.keep_files", "<= 1000000000"),
     ("[capture]\nframes_per_s = 1e-300\n", 2, "capture.frames_per_s", "> 0"),
     ("[runtime]\nrestart_first_s = 60.0\n", 2, "runtime.restart_first_s", "longer than"),
     (ZONE.format([[0.1, 0.2]] * 1001), 4, "cameras.gate.zones.yard.polygon", "length <= 1000"),

@@ -63,7 +63,7 @@ def test_a_message_on_two_links_is_refused():
 
 
 @pytest.mark.parametrize(
-    "change", [{"writes": ("acks", "rumours")}, {"reads": {"events": topology.ALL, "rumours": topology.ALL}}]
+    "change", [{"writes": ("deliveries", "rumours")}, {"reads": {"events": topology.ALL, "rumours": topology.ALL}}]
 )
 def test_a_link_that_does_not_exist_is_refused(change):
     stages = STAGES | {"emit": STAGES["emit"]._replace(**change)}
@@ -76,9 +76,9 @@ def test_an_additional_link_needs_a_stage_at_both_ends():
         topology.check(STAGES, LINKS | {"rumours": Link((Ticked,), "", "")})
 
 
-def test_events_and_acknowledgements_are_never_dropped():
+def test_nothing_about_events_and_cameras_is_dropped():
     kept = {(stage, link): row.reads[link].keep for stage, row in STAGES.items() for link in row.reads}
-    assert kept["emit", "events"] is kept["trigger", "acks"] is kept["trigger", "cameras"] is Keep.ALL
+    assert kept["emit", "events"] is kept["trigger", "deliveries"] is kept["trigger", "cameras"] is Keep.ALL
 
 
 def test_live_video_is_not_queued():

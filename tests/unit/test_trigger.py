@@ -1,5 +1,6 @@
 """The life of incidents, from the first sight to the acknowledged end."""
 
+import contextlib
 from dataclasses import replace
 
 import msgspec
@@ -8,8 +9,9 @@ import pytest
 from pipeline.core import areas, templates
 from pipeline.core import messages as m
 from pipeline.core.limits import Limits, Rung
+from stages.journal import Journal, Weight
 from stages.trigger import Trigger
-from tests.fakes import NOON_NS, NS, FakeClock, context, frame, picture, seen
+from tests.fakes import NOON_NS, NS, FakeClock, context, frame, logged, picture, seen
 
 HERE = (0.4, 0.4, 0.5, 0.8)
 
@@ -17,7 +19,7 @@ HERE = (0.4, 0.4, 0.5, 0.8)
 class Camera:
     """A trigger whose questions are answered at once, as far as `answers` says."""
 
-    def __init__(self, new_ring, *, answers=("features", "reports", "acks"), state_dir=None, media=False, **tables):
+    def __init__(self, new_ring, *, answers=("features", "reports"), state_dir=None, media=False, **tables):
         self.ring = new_ring(slots=8)
         self.clock = FakeClock(media=media)
         self.answers = set(answers)
@@ -46,8 +48,6 @@ class Camera:
         if isinstance(message, m.DescriptionWanted) and "reports" in self.answers:
             analysis = templates.describe(message.facts, "no_model")
             yield m.IncidentDescribed(incident=message.incident, revision=message.revision, analysis=analysis)
-        if isinstance(message, m.EventRaised) and "acks" in self.answers:
-            yield m.EventDelivered(key=message.key)
 
     def see(self, at_s, *found, boxes=None, **changes):
         """One frame; `found` is what the classifier saw, at boxes that move unless told otherwise."""
@@ -110,7 +110,7 @@ def test_the_start_goes_out_before_anything_is_asked(camera):
 
 
 def test_the_start_waits_for_nobody(camera):
-    gate = camera(answers=("acks",))
+    gate = camera(answers=())
     gate.walk(2)
     assert gate.operations() == ["start"]
 
@@ -123,7 +123,7 @@ def test_tags_are_in_the_facts_of_the_description(camera):
 
 
 def test_an_encoder_that_does_not_answer_is_not_waited_for(camera):
-    gate = camera(answers=("reports", "acks"))
+    gate = camera(answers=("reports",))
     gate.walk(4)
     wanted = next(message for message in gate.said if isinstance(message, m.DescriptionWanted))
     assert wanted.facts.tags == ()
@@ -140,7 +140,7 @@ def test_the_end_carries_the_last_description_and_the_time_it_was_last_seen(came
 
 
 def test_a_description_that_does_not_come_is_waited_for_only_so_long(camera):
-    gate = camera(answers=("features", "acks"))
+    gate = camera(answers=("features",))
     gate.walk(4)
     gate.quiet(4)
     assert gate.operations() == ["start"]
@@ -150,7 +150,7 @@ def test_a_description_that_does_not_come_is_waited_for_only_so_long(camera):
 
 
 def test_an_answer_to_an_earlier_question_does_not_end_an_incident(camera):
-    gate = camera(answers=("features", "acks"))
+    gate = camera(answers=("features",))
     gate.walk(4)
     asked = next(message for message in gate.said if isinstance(message, m.DescriptionWanted))
     gate.quiet(4)
@@ -288,16 +288,6 @@ def test_visits_of_one_kind_are_counted_within_the_hour(camera):
     assert ends == [1, 2, 3]
 
 
-def test_an_event_that_is_not_acknowledged_is_sent_again_with_its_key(camera):
-    gate = camera(answers=("features", "reports"))
-    gate.walk(1)
-    first = gate.events()[0]
-    gate.said.clear()
-    gate.tick(4)
-    assert first.key in [event.key for event in gate.events()]
-    assert gate.trigger.waiting()
-
-
 def test_after_a_kill_open_incidents_end_with_crash_recovery(camera, tmp_path):
     gate = camera(state_dir=tmp_path)
     gate.walk(3)
@@ -310,13 +300,13 @@ def test_after_a_kill_open_incidents_end_with_crash_recovery(camera, tmp_path):
     assert gate.events() == []
 
 
-def test_after_a_kill_unacknowledged_events_are_sent_again(camera, tmp_path):
-    gate = camera(state_dir=tmp_path, answers=("features", "reports"))
+def test_after_a_kill_every_event_is_in_the_log_once(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
     gate.walk(1)
-    keys = {event.key for event in gate.events()}
-    gate.said.clear()
     gate.live()
-    assert keys <= {event.key for event in gate.events()}
+    keys = [one.event.key for one in logged(gate.context.log_dir)]
+    assert keys == [event.key for event in gate.said if isinstance(event, m.EventRaised)]
+    assert len(set(keys)) == len(keys)
 
 
 def test_numbers_go_on_after_a_kill(camera, tmp_path):
@@ -406,14 +396,141 @@ def test_every_thing_is_placed_once_however_many_zones_there_are(camera, monkeyp
     assert placed == [HERE, HERE]
 
 
-def test_lines_of_the_journal_that_are_damaged_are_told_of(camera, tmp_path):
-    (tmp_path / "incidents.journal").write_bytes(b"noise\nmore\n")
-    started = camera(state_dir=tmp_path).events("system.started")[0]
-    assert started.data.details["journal_lines_damaged"] == 2
+def test_records_of_the_log_that_are_damaged_and_what_was_put_aside_are_told_of(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    gate.trigger._journal._log.append(2, b"\xc1", durable=False)
+    gate.trigger.close()
+    (tmp_path / "eventlog" / "spare-99").mkdir()
+    gate.live()
+    started = gate.events("system.started")[-1].data.details
+    assert (started["log_records_damaged"], started["log_put_aside"]) == (1, "spare-99")
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """What the log refuses: events of these weights."""
+    refused = set()
+    real = Journal.record
+
+    def record(journal, event, recorded, weight, *remembered, durable=False):
+        return weight not in refused and real(journal, event, recorded, weight, *remembered, durable=durable)
+
+    monkeypatch.setattr(Journal, "record", record)
+    monkeypatch.setattr(Journal, "trouble", property(lambda _: "No space left on device" if refused else ""))
+    return refused
+
+
+def test_an_incident_that_there_is_no_room_for_begins_when_there_is(camera, full):
+    gate = camera()
+    full.update((Weight.URGENT, Weight.ROUTINE))
+    gate.walk(4)
+    assert gate.operations() == []
+    full.clear()
+    gate.walk(4, start_s=4)
+    gate.quiet(8)
+    assert (gate.operations()[0], gate.operations()[-1]) == ("start", "end")
+    assert gate.events()[0].data.media.start_pts_ms < 4000
+
+
+def test_an_end_that_there_is_no_room_for_waits_for_some(camera, full):
+    gate = camera()
+    gate.walk(4)
+    full.update(Weight)
+    gate.quiet(4)
+    assert "end" not in gate.operations()
+    assert gate.trigger.waiting()
+    full.clear()
+    gate.tick(10)
+    assert gate.operations().count("end") == 1
+    assert not gate.trigger.waiting()
+
+
+def test_what_an_earlier_life_left_open_and_there_is_no_room_for_is_ended_later(camera, full, tmp_path):
+    gate = camera(state_dir=tmp_path)
+    gate.walk(3)
+    full.update(Weight)
+    gate.live()
+    full.clear()
+    gate.tick(5)
+    gate.tick(6)
+    assert [event.data.ended_by for event in gate.events() if event.data.operation == "end"] == ["crash_recovery"]
+
+
+def test_what_was_given_up_is_counted_and_told_when_there_is_room(camera, full):
+    gate = camera()
+    full.update((Weight.UPDATE, Weight.ROUTINE))
+    gate.walk(4)
+    gate.walk(4, start_s=4, label="dog")
+    gate.tick(8)
+    full.clear()
+    gate.tick(9)
+    gate.tick(20)
+    low, well = (event.data.details for event in gate.events("system.disk_low"))
+    assert low["error"] == "No space left on device"
+    assert low["updates_given_up"] >= 1
+    assert well["error"] == "there is room again"
+
+
+def test_an_incident_is_given_up_once_however_often_it_was_tried(camera, full):
+    gate = camera()
+    full.add(Weight.URGENT)
+    gate.walk(6)
+    full.clear()
+    gate.quiet(6, 20)
+    gate.follow(gate.trigger.finish())
+    stopping = gate.events("system.stopping")[0].data.details
+    assert stopping == {"starts_given_up": 1}
+
+
+def test_a_failure_in_the_middle_of_a_start_does_not_lose_the_incident(camera, monkeypatch):
+    gate = camera()
+    calls = []
+    real = Trigger._pictured
+
+    def fails_once(*given):
+        calls.append(given)
+        if len(calls) == 1:
+            raise OSError(24, "Too many open files")
+        return real(*given)
+
+    monkeypatch.setattr(Trigger, "_pictured", fails_once)
+    for count in range(12):
+        with contextlib.suppress(OSError):
+            gate.see(count / 4, seen(box=HERE))
+    assert gate.operations()[0] == "start"
+    gate.quiet(4)
+    assert gate.operations()[-1] == "end"
+
+
+def test_a_failure_in_the_middle_of_an_end_does_not_lose_it(camera, monkeypatch):
+    gate = camera()
+    gate.walk(3)
+    calls = []
+    real = Trigger._wanted
+
+    def fails_once(*given, **named):
+        calls.append(given)
+        if len(calls) == 1:
+            raise OSError(24, "Too many open files")
+        return real(*given, **named)
+
+    monkeypatch.setattr(Trigger, "_wanted", fails_once)
+    for count in range(12):
+        with contextlib.suppress(OSError):
+            gate.see(3 + count / 2, boxes=())
+    assert gate.operations().count("end") == 1
+
+
+def test_trouble_with_a_sink_is_an_event(camera):
+    gate = camera()
+    told = {"sink": "jsonl", "reason": "No space left on device", "lost": 0}
+    gate.follow(gate.trigger.handle(m.SinkReported(state="degraded", details=told, pts_ns=1, utc_ns=NOON_NS)))
+    (event,) = gate.events("sink.degraded")
+    assert event.data.details == told
 
 
 def test_what_describe_took_with_it_is_asked_again_once(camera):
-    gate = camera(answers=("features", "acks"))
+    gate = camera(answers=("features",))
     gate.walk(2)
     asked = [message for message in gate.said if isinstance(message, m.DescriptionWanted)]
     for restarts in (1, 2):
@@ -578,7 +695,7 @@ def test_something_else_does_not_go_on_with_a_stay(camera):
 
 
 def test_without_features_to_be_had_nobody_waits_for_them(new_ring):
-    camera = Camera(new_ring, answers=("reports", "acks"))
+    camera = Camera(new_ring, answers=("reports",))
     camera.context.limits.set(Limits(rung=Rung.CLASSES))
     camera.walk(0.5)
     assert not [one for one in camera.said if isinstance(one, m.FeaturesWanted)]
@@ -649,7 +766,7 @@ def test_how_many_incidents_are_open_and_ended_is_known(new_ring):
 
 
 def test_an_answer_to_an_earlier_question_does_not_answer_the_last(new_ring):
-    camera = Camera(new_ring, answers=("features", "acks"))
+    camera = Camera(new_ring, answers=("features",))
     camera.walk(1.0)
     asked = [one for one in camera.said if isinstance(one, m.DescriptionWanted)]
     camera.quiet(1.0)
