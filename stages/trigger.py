@@ -13,10 +13,11 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from pipeline.core import areas, incidents, storm, telling, templates
+from pipeline.core import areas, flapping, incidents, storm, telling, templates
 from pipeline.core import messages as m
 from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.events import Thermal
+from pipeline.core.flapping import Flapping
 from pipeline.core.geometry import WHOLE, Box, around
 from pipeline.core.likeness import Look, alike
 from pipeline.core.limits import Rung
@@ -99,6 +100,8 @@ class Trigger(Stage):
         self._energy_j: float | None = None
         self._trouble_ns: Nanoseconds | None = None  # when the log's disk was last in trouble, while that is told
         self._given_up: Counter[str] = Counter()  # events that found no room in the log since that was told
+        self._flapping: dict[CameraId, Flapping] = {}
+        self._told_lost: dict[CameraId, bool] = {}  # what was told last of each camera
         self._refused: dict[Place, Nanoseconds] = {}  # where an incident would have begun, and when that was tried last
         self._hops: tuple[m.Hop, ...] = ()  # of the message at hand
 
@@ -573,12 +576,33 @@ class Trigger(Stage):
         utc_ns: Nanoseconds,
     ) -> Outputs:
         """Tell that a camera came or went and remember it, in one step; `how` it is missed, empty: it is not."""
+        known = self._flapping.get(camera, Flapping())
+        self._flapping[camera], alone = flapping.changed(known, m.seconds(pts_ns), lost=state == "lost", reason=reason)
+        if not alone:
+            self._journal.remember(Missed(camera, how))
+            return
         change = m.CameraChanged(camera=camera, state=state, reason=reason, pts_ns=pts_ns, utc_ns=utc_ns)
         counter = CameraId(f"camera/{camera}")
         number = self._next(counter)
         event = telling.camera_event(change, number, self.context.uris.get(camera, ""))
         told = yield from self._raise(event, Weight.URGENT, Missed(camera, how), Numbered(counter, number))
         self._given_up["notices"] += not told
+        self._told_lost[camera] = bool(how)
+
+    def _sum_up_flapping(self, now: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
+        """Sum up how often a camera came and went, and in the end say what became of it."""
+        for camera, known in self._flapping.items():
+            self._flapping[camera], details = flapping.passed(known, m.seconds(now))
+            if details is None:
+                continue
+            counter = CameraId(f"camera/{camera}")
+            number = self._next(counter)
+            event = telling.flapping_event(camera, number, details, (now, utc_ns))
+            yield from self._raise(event, Weight.URGENT, Numbered(counter, number))
+            how = self._journal.missed.get(camera, "")
+            if details["over"] and how != "ended" and bool(how) != self._told_lost.get(camera, False):
+                reason = "it came and went" if how else "it stays"
+                yield from self._camera(camera, "lost" if how else "found", how, reason, now, utc_ns)
 
     def _restarted(self, message: m.StageRestarted) -> Outputs:
         details: Details = {"stage": message.stage, "restarts": message.restarts, "reason": message.reason}
@@ -611,6 +635,7 @@ class Trigger(Stage):
         if summed_up is not None:
             yield from self._device("system.storm", m.Priority.WARNING, summed_up, now, message.utc_ns)
         yield from self._tell_of_room(now, message.utc_ns)
+        yield from self._sum_up_flapping(now, message.utc_ns)
         yield from self._end_left_open()
         for ending in list(self._ending.values()):
             if ending.analysis is not None:  # there was no room

@@ -36,8 +36,8 @@ _AS_WRITTEN = ("optimization.disable_specified_optimizers", "WeightBiasQuantizat
 """It quantises the weights of a layer that was left in float32 between others, coarser than these were (cosine .93)."""
 
 _PRECISE = ("session.x64quantprecision", "1")
-"""Processors with AVX2 and no VNNI add up products of 8 bit in 16 bits, which overflow in silence: the bundled encoder's
-answers had a cosine of .93 with those of other processors. They are added up in wider numbers there, 1.3 times slower."""
+"""Processors with AVX2 and no VNNI add up products of 8 bit in 16 bits, which overflow in silence: the answers of the
+bundled encoder had a cosine of .93 with those of other processors. This adds up in wider numbers, 1.3 times slower."""
 
 _HOST = "Cpu"  # memory that the device reads and writes itself
 _FLOAT = "tensor(float)"

@@ -157,6 +157,20 @@ def camera_event(change: CameraChanged, number: int, uri: str) -> EventRaised:
     )
 
 
+def flapping_event(camera: CameraId, number: int, details: Details, at: tuple[Nanoseconds, Nanoseconds]) -> EventRaised:
+    """A camera comes and goes again and again. `at`: on its timeline, and in UTC."""
+    return EventRaised(
+        key=EventKey(f"camera-{camera}/{number}"),
+        kind="fieldwatch.camera.flapping.v1",
+        camera=camera,
+        subject=f"camera-{camera}",
+        priority=Priority.WARNING,
+        pts_ns=at[0],
+        utc_ns=at[1],
+        data=EventData(operation="point", topic=_CAMERA_TOPIC, details=details),
+    )
+
+
 def device_event(  # noqa: PLR0917  # all of it is one event
     what: str,
     number: int,

@@ -180,6 +180,44 @@ def test_a_silent_camera_is_told_lost_and_found_again(camera):
     assert [event.kind.split(".")[2] for event in gate.events("camera")] == ["lost", "found"]
 
 
+def change(state, at_s):
+    return m.CameraChanged(camera="gate", state=state, reason="no answer", pts_ns=round(at_s * NS), utc_ns=NOON_NS)
+
+
+def test_a_camera_that_comes_and_goes_is_told_of_a_few_times_and_then_summed_up(camera):
+    gate = camera()
+    for count in range(20):
+        gate.follow(gate.trigger.handle(change("lost", 10 * count)))
+        gate.follow(gate.trigger.handle(change("found", 10 * count + 5)))
+        gate.see(10 * count + 5, boxes=())
+    for at_s in range(200, 270):
+        gate.see(at_s, boxes=())
+        gate.tick(at_s)
+    kinds = [event.kind.split(".")[2] for event in gate.events("camera")]
+    assert kinds == ["lost", "found"] * 3 + ["flapping"]
+    assert gate.events("camera.flapping")[0].data.details["losses"] == 17
+
+
+def test_what_became_of_a_camera_that_came_and_went_is_told_in_the_end(camera):
+    gate = camera(trigger={"lost_after_s": 1e6})
+    for count in range(6):
+        gate.follow(gate.trigger.handle(change("lost", 10 * count)))
+        gate.follow(gate.trigger.handle(change("found", 10 * count + 5)))
+    gate.follow(gate.trigger.handle(change("lost", 60)))
+    gate.tick(121)
+    assert [event.kind.split(".")[2] for event in gate.events("camera")][-2:] == ["flapping", "lost"]
+
+
+def test_incidents_of_a_camera_that_comes_and_goes_end_with_it(camera):
+    gate = camera()
+    for count in range(6):
+        gate.follow(gate.trigger.handle(change("lost", 10 * count)))
+        gate.follow(gate.trigger.handle(change("found", 10 * count + 1)))
+    gate.walk(3, start_s=62)
+    gate.follow(gate.trigger.handle(change("lost", 65)))
+    assert gate.events()[-1].data.ended_by == "camera_lost"
+
+
 def test_a_camera_that_never_comes_is_told_lost(camera):
     gate = camera()
     gate.tick(11)
