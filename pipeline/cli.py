@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from pipeline.core.settings import Settings
     from pipeline.core.speaking import Similarity
     from pipeline.core.words import Lexicon
+    from pipeline.runtime.daemon import Ending
     from pipeline.runtime.replay import Recording, Report
 
-WHOLE, FAILED, USAGE, DAMAGED, TROUBLE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+WHOLE, FAILED, USAGE, DAMAGED, TROUBLE, UNDELIVERED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 _EXITS = """
 Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configuration; 3 some inputs were damaged,
-truncated or unreadable; 4 the doctor found trouble; 130 interrupted.
+truncated or unreadable; 4 the doctor found trouble; 5 events could not be delivered; 130 interrupted.
 """
 
 _path = click.Path(path_type=Path, readable=False)  # what may not be read is told of where it is used
@@ -176,8 +177,8 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     _filters(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    blind = daemon.serve(settings, run_dir, state_dir, log_level)
-    sys.exit(_sight(len(blind), len(settings.cameras)))
+    ending = daemon.serve(settings, run_dir, state_dir, log_level)
+    sys.exit(_ended(ending, len(settings.cameras)))
 
 
 class _Events(click.Group):
@@ -996,8 +997,8 @@ def _live(settings: Settings, recordings: list[Recording], camera: str, out: Pat
 
     if out is None:
         _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
-    blind = daemon.replay_live(settings, recordings, camera, out)
-    sys.exit(_sight(len(blind), len(recordings)))
+    ending = daemon.replay_live(settings, recordings, camera, out)
+    sys.exit(_ended(ending, len(recordings)))
 
 
 def _settings(config: Path | None) -> Settings:
@@ -1025,11 +1026,17 @@ def _status(report: Report) -> int:
     return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED
 
 
-def _sight(blind: int, cameras: int) -> int:
-    """Of some cameras, or of all, no picture ever came."""
-    if not blind:
+def _ended(ending: Ending, cameras: int) -> int:
+    """Say what was not delivered, and how it ended: of some cameras, or of all, no picture ever came."""
+    for sink, count in ending.left.items():
+        click.echo(f"pipeline: {count} events are not delivered to {sink} yet: the next start delivers them", err=True)
+    if ending.given_up:
+        click.echo(f"pipeline: {ending.given_up} events are lost: the disk had no room for them", err=True)
+    if ending.left or ending.given_up:
+        return UNDELIVERED
+    if not ending.blind:
         return WHOLE
-    return FAILED if blind == cameras else DAMAGED
+    return FAILED if len(ending.blind) == cameras else DAMAGED
 
 
 def _open_streams() -> None:

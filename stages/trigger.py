@@ -155,6 +155,7 @@ class Trigger(Stage):
         self._hops = (*message.hops, m.Hop("trigger", (now := self.context.clock.monotonic_ns()), now))
         yield from self._taken(message)
         self.open = len(self._open) + len(self._ending)
+        self.given_up = self._given_up.total()
 
     def _taken(self, message: m.AnyMessage) -> Outputs:
         match message:
@@ -194,7 +195,9 @@ class Trigger(Stage):
         self._patience_s = min(self._patience_s, self.context.settings.runtime.stop_s * _LEAVING)
         if not self.context.clock.media:
             now, utc = self.context.clock.now()
-            yield from self._device("system.stopping", m.Priority.ROUTINE, self._untold(), now, utc, Weight.END)
+            if (yield from self._device("system.stopping", m.Priority.ROUTINE, self._untold(), now, utc, Weight.END)):
+                self._given_up.clear()
+                self.given_up = 0
         for place, course in list(self._open.items()):
             yield from self._over(place, course, "eof" if self._over_by_itself(place[0]) else "shutdown")
 

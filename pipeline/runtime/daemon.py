@@ -6,13 +6,14 @@ import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import structlog
 
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
+from pipeline.eventlog import cursor, entries, reader
 from pipeline.runtime import folders, logs
 from pipeline.runtime.replay import address, like
 from pipeline.runtime.supervisor import Home, Supervisor
@@ -25,8 +26,22 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> list[CameraId]:
-    """Watch the cameras until told to stop or until all have ended; return the blind ones. Raises PipelineError."""
+class Ending(NamedTuple):
+    """How a daemon ended.
+
+    Attributes:
+        blind: Cameras of which no picture came, where all sources have ended; none where it was told to stop.
+        left: Events that a sink has not got, by sink: they are in the event log, and delivered by the next start.
+        given_up: Events that found no room on the disk and that no event tells of.
+    """
+
+    blind: list[CameraId]
+    left: dict[str, int]
+    given_up: int
+
+
+def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> Ending:
+    """Watch the cameras until told to stop or until all have ended. Raises PipelineError."""
     logs.configure(level, stage="supervisor")
     uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
@@ -39,8 +54,8 @@ def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, leve
         run.close()
 
 
-def replay_live(settings: Settings, recordings: list[Recording], camera: str, out: Path) -> list[CameraId]:
-    """Send recordings through the real processes at camera speed, each as a camera; return those that were blind."""
+def replay_live(settings: Settings, recordings: list[Recording], camera: str, out: Path) -> Ending:
+    """Send recordings through the real processes at camera speed, each as a camera."""
     logs.configure("info", stage="supervisor")
     row = like(settings, camera)
     cameras = {
@@ -57,24 +72,31 @@ def replay_live(settings: Settings, recordings: list[Recording], camera: str, ou
             run.close()
 
 
-def _serve(settings: Settings, home: Home) -> list[CameraId]:
+def _serve(settings: Settings, home: Home) -> Ending:
     with ExitStack() as kept:
         for folder in {home.state_dir.resolve(), Path(settings.emit.folder).resolve()}:
             kept.enter_context(folders.held(folder, "give this daemon a --state-dir and emit.folder of its own"))
         return _run(settings, home)
 
 
-def _run(settings: Settings, home: Home) -> list[CameraId]:
-    """Return the cameras of which no picture came, where all sources have ended; none where we were told to stop."""
+def _run(settings: Settings, home: Home) -> Ending:
     supervisor = Supervisor(settings, home)
     log.info("starting", cameras=len(settings.cameras), events=settings.emit.folder)
     try:
         supervisor.start()
         supervisor.watch()
-        return [] if supervisor.stopping else supervisor.blind()
+        blind = [] if supervisor.stopping else supervisor.blind()
     finally:
         supervisor.stop()
         log.info("stopped")
+    return Ending(blind, _left(home.state_dir / entries.FOLDER, settings.emit.sinks), supervisor.given_up())
+
+
+def _left(folder: Path, sinks: tuple[str, ...]) -> dict[str, int]:
+    """Count the events of a log that a sink has not got."""
+    places = cursor.all_of(entries.cursors(folder))
+    counts = {name: reader.waiting(folder, places.get(name, cursor.Place()).position) for name in sinks}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _writing_to(folder: Path, settings: Settings) -> Settings:

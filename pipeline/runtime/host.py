@@ -106,6 +106,7 @@ class Host:
         self._counts[Word.REREAD] = stage.reread
         self._counts[Word.MISSED] = stage.missed
         self._counts[Word.OPEN], self._counts[Word.ENDED] = stage.open, stage.ended
+        self._counts[Word.GIVEN_UP] = stage.given_up
         self._counts[Word.SPENT] = round(1000 * stage.spent())
         asked = stage.since_ns()
         since = [mailbox.since_ns()] if asked is None else [mailbox.since_ns(), asked + self._board.go_ns]
@@ -214,6 +215,7 @@ class Host:
     def _close(self) -> None:
         self._post.close()
         if self._mailbox is not None:
+            self._told(self._stage, self._mailbox)
             self._mailbox.close()
         self._context.term()
         self._set(Word.STATE, State.STOPPED if self.stopping else State.DONE)

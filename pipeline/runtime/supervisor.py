@@ -116,6 +116,10 @@ class Supervisor:
         """Name the cameras of which no picture ever came."""
         return [name for name in self._rings if not self.board.get(f"motion@{name}", Word.HANDLED)]
 
+    def given_up(self) -> int:
+        """Count events that found no room on the disk and that no event tells of."""
+        return self.board.get(topology.TELLER, Word.GIVEN_UP)
+
     def stop(self) -> None:
         """End the stages in the order in which frames pass them, each within the deadline; kill what does not end.
 
@@ -292,5 +296,6 @@ def _row(name: str) -> topology.StageRow:
 _OF_A_LIFE = (
     *(Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.REREAD),
     *(Word.OLDEST_NS, Word.BUSY_NS, Word.MISSED, Word.OPEN, Word.ENDED, Word.SPENT, Word.PIECES, Word.PIECES_NS),
+    Word.GIVEN_UP,
 )
 _HURRIED = tuple(topology.STAGES)[: list(topology.STAGES).index(topology.TELLER)]
