@@ -10,6 +10,7 @@ import structlog
 
 from pipeline.core import events, telling
 from pipeline.core.messages import EventRaised, EventsDelivered, SinkReported, Ticked
+from pipeline.core.settings import PASSING_SINKS
 from pipeline.core.stage import Stage
 from pipeline.eventlog import reader
 from stages.sinks.jsonl import JsonLines
@@ -89,9 +90,12 @@ class Emit(Stage):
             outlet.close()
 
     def _outlet(self, name: Sink, lines: Lines) -> Outlet:
-        if name == "stdout":
-            return Outlet(name, Stdout(self.context.stdout, lines), self._log, durable=False)
-        return Outlet(name, JsonLines(self._folder / "events.jsonl", self._rows, lines), self._log, durable=True)
+        sink = (
+            Stdout(self.context.stdout, lines)
+            if name == "stdout"
+            else JsonLines(self._folder / "events.jsonl", self._rows, lines)
+        )
+        return Outlet(name, sink, self._log, durable=name not in PASSING_SINKS)
 
     def _deliver(self) -> None:
         """Keep the pictures first: a sink tells of those that are there."""

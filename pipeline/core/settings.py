@@ -31,6 +31,8 @@ Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Slots = Annotated[int, Meta(ge=4, le=1024)]
 Outline = Annotated[Polygon, Meta(min_length=3, max_length=1000)]
 Sink = Literal["jsonl", "stdout"]
+PASSING_SINKS: tuple[Sink, ...] = ("stdout",)
+"""Sinks that keep nothing: whoever does not read them has missed it, which is no failure of the daemon."""
 PriorityName = Literal["alarm", "warning", "routine"]
 _WRITTEN = {
     "str": "write it in quotes",

@@ -13,6 +13,7 @@ import structlog
 
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
+from pipeline.core.settings import PASSING_SINKS
 from pipeline.eventlog import cursor, entries, reader
 from pipeline.runtime import folders, logs
 from pipeline.runtime.replay import address, like
@@ -31,7 +32,7 @@ class Ending(NamedTuple):
 
     Attributes:
         blind: Cameras of which no picture came, where all sources have ended; none where it was told to stop.
-        left: Events that a sink has not got, by sink: they are in the event log, and delivered by the next start.
+        left: Events that a sink that keeps them has not got, by sink: the next start delivers them.
         given_up: Events that found no room on the disk and that no event tells of.
     """
 
@@ -95,7 +96,8 @@ def _run(settings: Settings, home: Home) -> Ending:
 def _left(folder: Path, sinks: tuple[str, ...]) -> dict[str, int]:
     """Count the events of a log that a sink has not got."""
     places = cursor.all_of(entries.cursors(folder))
-    counts = {name: reader.waiting(folder, places.get(name, cursor.Place()).position) for name in sinks}
+    kept = [name for name in sinks if name not in PASSING_SINKS]
+    counts = {name: reader.waiting(folder, places.get(name, cursor.Place()).position) for name in kept}
     return {name: count for name, count in counts.items() if count}
 
 

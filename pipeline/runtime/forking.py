@@ -8,10 +8,11 @@ import os
 import signal
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -28,15 +29,16 @@ def fork(title: str, run: Callable[[], int]) -> int:
     parent = os.getpid()
     for stream in filter(None, (sys.stdout, sys.stderr)):  # none where it was closed
         stream.flush()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    pid = os.fork()  # what a handler raises within is lost in the callbacks of the modules that know of forks
-    if pid:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        return pid
+    with undisturbed():  # what a handler raises within is lost in the callbacks of the modules that know of forks
+        return os.fork() or _end_as_child(title, parent, run)
+
+
+def _end_as_child(title: str, parent: int, run: Callable[[], int]) -> NoReturn:
+    """In the child: become it, do its work, end."""
     status = 1
     try:
         _become(title, parent)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         status = run()
     except KeyboardInterrupt:
         status = 130
@@ -46,6 +48,16 @@ def fork(title: str, run: Callable[[], int]) -> int:
         if sys.stderr:
             sys.stderr.flush()
         os._exit(status)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let signals that end a process wait: what is done within is done whole, such as to fork and to note the pid."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def die_with_parent() -> None:

@@ -236,8 +236,9 @@ class Replay:
             (part / "outcome.json").write_bytes(msgspec.json.encode(outcome))
             return 0
 
-        pid = forking.fork(f"replay-{index}", run)
-        self._running[os.pidfd_open(pid)] = (pid, index)
+        with forking.undisturbed():  # a child that nobody knows of would go on writing into what is cleared up
+            pid = forking.fork(f"replay-{index}", run)
+            self._running[os.pidfd_open(pid)] = (pid, index)
 
     def _for(self, recording: Recording, part: Path) -> Settings:
         camera = msgspec.structs.replace(self._like, source=address(recording.path))
