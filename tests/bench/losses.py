@@ -64,16 +64,13 @@ KILLED = ("trigger", "emit", "supervisor")
 class Disk:
     """A small disk of its own, and what can be wrong with it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, size_mb: int = DISK_MB) -> None:
         self.path = path
         path.mkdir()
-        _mount("-t", "tmpfs", "-o", f"size={DISK_MB}m,mode=0700", "fieldwatch-losses", path)
+        _mount("-t", "tmpfs", "-o", f"size={size_mb}m,mode=0700", "fieldwatch-bench", path)
         (path / "events").mkdir(mode=0o700)
+        self.events_folder = path / "events"
         self.moved: list[Path] = []
-
-    @property
-    def events(self) -> Path:
-        return self.path / "events"
 
     def fill(self) -> None:
         with (self.path / "filler").open("ab", buffering=0) as file:
@@ -86,18 +83,18 @@ class Disk:
         (self.path / "filler").unlink(missing_ok=True)
 
     def take_pictures_away(self) -> None:
-        shutil.rmtree(self.events / "evidence", ignore_errors=True)
+        shutil.rmtree(self.events_folder / "evidence", ignore_errors=True)
         with suppress(OSError):
-            (self.events / "evidence").write_text("in the way")
+            (self.events_folder / "evidence").write_text("in the way")
 
     def give_pictures_back(self) -> None:
         with suppress(OSError):
-            (self.events / "evidence").unlink()
+            (self.events_folder / "evidence").unlink()
 
     def move_file(self) -> None:
         target = self.path / f"moved-{len(self.moved):04d}.jsonl"
         with suppress(FileNotFoundError):
-            (self.events / "events.jsonl").rename(target)
+            (self.events_folder / "events.jsonl").rename(target)
             self.moved.append(target)
 
     def write_protect(self) -> None:
@@ -153,7 +150,7 @@ def scenario(name: str, folder: Path, incidents: int, full_s: float, chance: ran
     """Run one to its end."""
     begins, goes_on, ends, stopped_before = SCENARIOS[name]
     disk = Disk(folder / "disk")
-    more = MORE.format(folder=disk.events) + "".join(
+    more = MORE.format(folder=disk.events_folder) + "".join(
         f'[cameras.c{number}]\nsource = "{WALK}{number}"\n' for number in range(1, CAMERAS)
     )
     daemon = Daemon(folder, f"{WALK}0", more)
@@ -185,7 +182,7 @@ def scenario(name: str, folder: Path, incidents: int, full_s: float, chance: ran
             daemon.start()
             time.sleep(3)
             daemon.stop(seconds=30)
-        counts, given_up = written.counts(written.files(disk.events, *disk.moved), daemon.log())
+        counts, given_up = written.counts(written.files(disk.events_folder, *disk.moved), daemon.log())
         return Outcome(name, kills, status, said, counts, given_up)
     finally:
         daemon.close()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,13 @@ def known_clip(folder):
     (folder / "clips").mkdir()
     (folder / "clips" / "iot_bottle.mp4").symlink_to(FOOTAGE / "clips" / "iot_bottle.mp4")
     return [folder]
+
+
+def only_root(_):
+    """The right to mount a small disk."""
+    if os.geteuid():
+        pytest.skip("only root may mount a small disk")
+    return []
 
 
 def boot_model(_):
@@ -127,11 +135,20 @@ BENCHMARKS = {
         "misses", "preempt_forwards", "preempt_ms_most", "busy_neighbour_slowdown", "all_cores_slowdown",
         },
     ),
+    "losses": (["--incidents", "6", "--full-s", "4", "--waiting", "2000"], None, {
+        "incidents", "kills", "started_vs_ended", "ended_twice", "doubled_ids", "order_errors", "holes_untold",
+        "ends_lost", "emit_rss_growth_mb", "events_waiting", "exit_on_full_disk",
+    }),
     "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
         "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
     }),
     "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
+    }),
+    "soak": (["--minutes", "0.5"], only_root, {
+        "minutes", "signals", "incidents", "ended", "ended_twice", "doubled_ids", "order_errors", "holes_untold",
+        "ends_lost", "crashes", "tracebacks", "exit_status", "orphans", "zombies", "rss_growth_mb", "fds_growth",
+        "threads_growth",
     }),
     "storm": (["--incidents", "40", "--seconds", "3", "--arrivals", "2"], boot_model_in_use, {
         "incidents", "served", "skipped", "unaccounted", "alarm_deadline_misses", "first_token_after_decode_steps",
@@ -154,6 +171,11 @@ EXACT = {
     "kill": {
         "rounds": 7, "restarts_told": 7, "not_ended_once": 0, "sequence_gaps": 0, "repeated_ids": 0, "torn": 0,
         "leaked": 0, "zombies": 0,
+    },
+    "losses": {"ended_twice": 0, "doubled_ids": 0, "order_errors": 0, "holes_untold": 0, "ends_lost": 0},
+    "soak": {
+        "ended_twice": 0, "doubled_ids": 0, "order_errors": 0, "holes_untold": 0, "ends_lost": 0, "crashes": 0,
+        "tracebacks": 0, "exit_status": 0, "orphans": 0,
     },
     "storm": {"incidents": 40, "unaccounted": 0, "exit_status": 0},
     "llm_soak": {"preempt_forwards": 2, "incomplete": 0, "misses": 0},
