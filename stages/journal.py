@@ -120,6 +120,7 @@ class Journal:
         self.damaged = 0
         self.failing: OSError | None = None
         self._remembered = _Remembered()
+        self._delivered = 0
         try:
             self._log = writer.LogWriter(folder, reserve.sizes, lambda: _encoder.encode(self._remembered))
             if not self._recovered():
@@ -161,6 +162,11 @@ class Journal:
         """How much the log takes for sure."""
         return self._log.room()
 
+    @property
+    def undelivered(self) -> int:
+        """Records that a sink has not got, as far as is known in this life."""
+        return self._log.position - self._delivered if self._delivered else 0
+
     def record(
         self, event: EventRaised, recorded: Recorded, weight: Weight, *remembered: Entry, durable: bool = False
     ) -> bool:
@@ -183,6 +189,7 @@ class Journal:
 
     def delivered(self, position: int) -> None:
         """Every sink has what the log holds up to a position."""
+        self._delivered = max(self._delivered, position)
         self._log.release(position)
 
     def refill(self) -> None:

@@ -1,4 +1,4 @@
-"""Trigger: the life of every incident, from the first movement to the acknowledged end."""
+"""Trigger: the life of every incident, from the first movement to its end in the event log."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Ending(NamedTuple):
 
 
 class Trigger(Stage):
-    """Holds all incidents; nothing about one is said that is not in the journal first."""
+    """Holds all incidents; nothing about one is said that is not in the event log first."""
 
     def __init__(self, context: StageContext) -> None:
         super().__init__(context)
@@ -156,6 +156,7 @@ class Trigger(Stage):
         yield from self._taken(message)
         self.open = len(self._open) + len(self._ending)
         self.given_up = self._given_up.total()
+        self.undelivered = self._journal.undelivered
 
     def _taken(self, message: m.AnyMessage) -> Outputs:
         match message:

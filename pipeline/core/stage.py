@@ -102,6 +102,7 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     missed = 0  # deadlines that were missed
     open = ended = 0  # trigger only: incidents that are not over, and that are
     given_up = 0  # trigger only: events that found no room and that nobody was told of yet
+    undelivered = 0  # trigger only: events in the log that a sink has not got
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
     def __init__(self, context: StageContext) -> None:

@@ -59,6 +59,7 @@ class Word(IntEnum):
     PIECES_NS = 20  # what they took
     ENERGY_MJ = 21  # of the device's row, by govern: millijoules since the daemon began; 0: nothing measures them
     ENDED = 22  # of trigger: incidents that are over, in this life
+    UNDELIVERED = 25  # of trigger: events in the log that a sink has not got
     GIVEN_UP = 24  # of trigger: events that found no room and that nobody was told of yet
     SPENT = 23  # of the time within which an answer is worth something, by the question nearest to its end; thousandths
 

@@ -106,7 +106,7 @@ class Host:
         self._counts[Word.REREAD] = stage.reread
         self._counts[Word.MISSED] = stage.missed
         self._counts[Word.OPEN], self._counts[Word.ENDED] = stage.open, stage.ended
-        self._counts[Word.GIVEN_UP] = stage.given_up
+        self._counts[Word.GIVEN_UP], self._counts[Word.UNDELIVERED] = stage.given_up, stage.undelivered
         self._counts[Word.SPENT] = round(1000 * stage.spent())
         asked = stage.since_ns()
         since = [mailbox.since_ns()] if asked is None else [mailbox.since_ns(), asked + self._board.go_ns]

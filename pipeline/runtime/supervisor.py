@@ -296,6 +296,6 @@ def _row(name: str) -> topology.StageRow:
 _OF_A_LIFE = (
     *(Word.STATE, Word.HANDLED, Word.DROPPED, Word.OVERWRITTEN, Word.UNSENT, Word.REREAD),
     *(Word.OLDEST_NS, Word.BUSY_NS, Word.MISSED, Word.OPEN, Word.ENDED, Word.SPENT, Word.PIECES, Word.PIECES_NS),
-    Word.GIVEN_UP,
+    *(Word.GIVEN_UP, Word.UNDELIVERED),
 )
 _HURRIED = tuple(topology.STAGES)[: list(topology.STAGES).index(topology.TELLER)]

@@ -85,6 +85,7 @@ def _device(board: Board, limits: Limits, work: Work) -> dict[str, object]:
         "available_mb": None if work.available_mb is None else round(work.available_mb),
         "open_incidents": board.get("trigger", Word.OPEN),
         "ended_incidents": ended,
+        "events_waiting": board.get("trigger", Word.UNDELIVERED),
         "energy_j": energy_mj / 1e3 if energy_mj else None,
         "energy_j_an_incident": round(energy_mj / 1e3 / ended, 1) if energy_mj and ended else None,
     }
@@ -133,6 +134,8 @@ def _panel(board: Board) -> Table:
     table.add_row("waiting", _waiting(work))
     table.add_row("memory", "-" if work.available_mb is None else f"{work.available_mb:.0f} MB can be had")
     table.add_row("incidents", f"{device['open_incidents']} open, {device['ended_incidents']} ended")
+    waiting = device["events_waiting"]
+    table.add_row("events", Text(f"{waiting} wait for a sink", "yellow") if waiting else "all delivered")
     if device["energy_j"] is not None:
         each = device["energy_j_an_incident"]
         told = f", {each} J an incident" if each is not None else ""
