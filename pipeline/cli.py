@@ -243,10 +243,10 @@ def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
     from pipeline.view import configuration
 
-    _rulebook(config)
+    book = _rulebook(config)
     _filters(config)
     _encoder(config)
-    configuration.show(config, _settings(config), as_json=as_json)
+    configuration.show(config, _settings(config), book, as_json=as_json)
 
 
 @main.command()

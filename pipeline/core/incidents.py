@@ -255,14 +255,19 @@ def _stopped(course: Course, what: Verdict, _place: Area, _moment: datetime | No
 
 def _late(_course: Course, what: Verdict, place: Area, moment: datetime | None) -> bool:
     shut = bool(place.open_hours) and moment is not None and not areas.within(place.open_hours, moment)
-    return shut and what.group in ("person", "vehicle")
+    return shut and _may_be_somebody(what)
+
+
+def _may_be_somebody(what: Verdict) -> bool:
+    """Whether it is a person or a vehicle, or movement that nobody could name."""
+    return what.group in (None, "person", "vehicle")
 
 
 # fmt: off
 _RULES = (
     ("motion",          lambda _c, what, _p, _m: what.group is None),
     ("zone_entered",    lambda _c, what, place, _m: place.zone and what.group in ("person", "vehicle")),
-    ("restricted_zone", lambda _c, what, place, _m: place.restricted and what.group in ("person", "vehicle")),
+    ("restricted_zone", lambda _c, what, place, _m: place.restricted and _may_be_somebody(what)),
     ("after_hours",     _late),
     ("loiter",          _stays),
     ("vehicle_stop",    _stopped),
