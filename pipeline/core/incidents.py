@@ -14,7 +14,7 @@ from pipeline.core.messages import Detection, FrameRef, Keyframe, Priority
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from pipeline.core.areas import Area
@@ -100,20 +100,36 @@ def recognised(course: Course, detections: Iterable[Detection], group: Group | N
     found = [one for one in detections if one.group != "other"]
     if not found:
         return course
-    tallies = dict(course.tallies)
-    for label in sorted({one.label for one in found}):
-        same = [one for one in found if one.label == label]
-        old = tallies.get(label, Tally(same[0].group))
-        tallies[label] = Tally(
-            old.group,
-            old.evidence + max(one.likelihood for one in same),
-            max(old.best, *(one.likelihood for one in same)),
-            max(old.most, len(same)),
-        )
-    course = msgspec.structs.replace(course, tallies=tallies)
+    course = msgspec.structs.replace(course, tallies=tallied(course.tallies, found))
     boxes = [one.box for one in found if one.group == group]
     path = track.follow(course.track, boxes, at_ns) if course.track else track.begin(boxes, at_ns)
     return msgspec.structs.replace(course, track=path)
+
+
+def informed(course: Course, known: Mapping[str, Tally]) -> Course:
+    """Add what is known, from elsewhere, of the things that the incident is about."""
+    tallies = dict(course.tallies)
+    for label, more in known.items():
+        tallies[label] = together(tallies.get(label), more)
+    return msgspec.structs.replace(course, tallies=tallies)
+
+
+def together(one: Tally | None, other: Tally) -> Tally:
+    """Two tallies of a class as one."""
+    if one is None:
+        return other
+    return Tally(one.group, one.evidence + other.evidence, max(one.best, other.best), max(one.most, other.most))
+
+
+def tallied(tallies: Mapping[str, Tally], detections: Iterable[Detection]) -> dict[str, Tally]:
+    """Tallies with one observation added; only groups that may name an incident are counted."""
+    found = dict(tallies)
+    seen_now = [one for one in detections if one.group != "other"]
+    for label in sorted({one.label for one in seen_now}):
+        same = [one for one in seen_now if one.label == label]
+        best = max(one.likelihood for one in same)
+        found[label] = together(found.get(label), Tally(same[0].group, best, best, len(same)))
+    return found
 
 
 def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
