@@ -41,6 +41,7 @@ truncated or unreadable; 4 the doctor found trouble; 5 events could not be deliv
 
 _path = click.Path(path_type=Path, readable=False)  # what may not be read is told of where it is used
 _existing = click.Path(path_type=Path, exists=True)
+_events = click.Path(path_type=Path)  # it may be away, and others beside it
 
 
 class _Command(click.Group):
@@ -196,7 +197,7 @@ def events() -> None:
 
 
 @events.command("search")
-@click.argument("file", type=_existing)
+@click.argument("file", type=_events)
 @click.argument("text", nargs=-1, required=True)
 @click.option("--most", type=click.IntRange(1), default=10, show_default=True, help="So many incidents.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -204,11 +205,12 @@ def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -
     """Rank the incidents of FILE by how well TEXT fits their pictures: kinds of things and scenes, no colours."""
     from pipeline.view import searching
 
-    searching.show(file, " ".join(text), most, as_json=as_json)
+    if not searching.show(file, " ".join(text), most, as_json=as_json):
+        sys.exit(DAMAGED)
 
 
 @events.command("show")
-@click.argument("file", type=_existing)
+@click.argument("file", type=_events)
 @click.option("--camera", default="", help="Only events of this camera.")
 @click.option("--type", "kind", default="", help="Only types that contain this text, e.g. incident or camera.lost.")
 @click.option("--all", "everything", is_flag=True, help="Every event as a row, instead of one row an incident.")
@@ -222,7 +224,7 @@ def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -
     help="Print the JSON Schema of an event, and nothing else.",
 )
 def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
-    """Show a file of events as a timeline."""
+    """Show events as a timeline: those of FILE, or of a folder, and of the files put away beside it."""
     from pipeline.view import timeline
 
     if not timeline.show(file, camera, kind, everything=everything, as_json=as_json):
@@ -244,10 +246,10 @@ def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
     from pipeline.view import configuration
 
-    _rulebook(config)
+    book = _rulebook(config)
     _filters(config)
     _encoder(config)
-    configuration.show(config, _settings(config), as_json=as_json)
+    configuration.show(config, _settings(config), book, as_json=as_json)
 
 
 @main.command()
@@ -332,7 +334,7 @@ _quiet = click.option("--quiet", is_flag=True, help="No progress.")
 
 
 @main.command(epilog=_EXITS)
-@click.argument("events", type=_existing)
+@click.argument("events", type=_events)
 @click.option(
     "--since",
     default="12h",
@@ -357,6 +359,7 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Tell a period of the file EVENTS in a few sentences, the loudest first, with the incidents behind each.
 
+    Files that were put away beside it are read too; one of those by name is read alone.
     Times are the site's: of the configuration's time zone, else as the events themselves tell it.
     """
     from zoneinfo import ZoneInfo
@@ -841,7 +844,7 @@ def notes_list(state_dir: Path | None, as_json: bool) -> None:
 
 
 @notes.command("check")
-@click.argument("file", type=_existing)
+@click.argument("file", type=_events)
 @click.option("--camera", default="", help="Whose notes hold for all of them, as with `pipeline replay --camera`.")
 @click.option("--no-encoder", is_flag=True, help="Without the sentence encoder.")
 @click.option("--model", default="", help="A language model, or none. Default: the one in use, if there is one.")
@@ -861,15 +864,20 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from pipeline.core import notebook
+    from pipeline.core.eventfiles import Reader
     from pipeline.view import cases
     from pipeline.view import notes as view
+    from pipeline.view.timeline import complain
     from pipeline.view.verdicts import Means
     from stages.language import chosen
 
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
-    done = view.checked(cases.past(file, camera), book, means, quiet=quiet)
+    reader = Reader(file)
+    done = view.checked(cases.past(reader, camera), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
+    complain(reader)
+    sys.exit(DAMAGED if reader.damaged else WHOLE)
 
 
 @notes.command("remove")

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from pipeline.core import areas, flapping, incidents, storm, telling, templates
+from pipeline.core import areas, flapping, incidents, storm, telling, templates, things
 from pipeline.core import messages as m
 from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.events import Thermal
@@ -29,6 +29,8 @@ from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, W
 from stages.sinks.jsonl import last_sequences
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pipeline.core.areas import Area
     from pipeline.core.events import Analysis, Details
     from pipeline.core.facts import Facts
@@ -63,6 +65,7 @@ class _Seen(NamedTuple):
     found: tuple[m.Detection, ...]
     cycles: tuple[m.Detection, ...]  # those of them that are ridden
     presence: Presence
+    known: Mapping[str, incidents.Tally] = {}  # from elsewhere, of things that are here
 
 
 class _Ending(NamedTuple):
@@ -84,6 +87,8 @@ class Trigger(Stage):
         self._rules = PresenceRules(quiet_gap_s=self._rows.gap_s)
         self._areas = {camera: areas.areas(context.settings, camera) for camera in context.settings.cameras}
         self._presence: dict[Place, Presence] = {}
+        self._known: dict[CameraId, things.Known] = {}  # of cameras with zones
+        self._members: dict[Place, dict[int, int]] = {}  # things of an area; see `things.Share`
         self._open: dict[Place, Course] = {}
         self._ending: dict[IncidentId, _Ending] = {}
         self._blind: dict[Place, Nanoseconds] = {}
@@ -224,6 +229,8 @@ class Trigger(Stage):
         places = self._areas[camera]
         boxes_in = [(areas.area_of(box, places), box) for box in boxes]
         found_in = [(areas.area_of(one.box, places), one) for one in detections]
+        if row.zones:
+            self._watch(message, boxes_in, found_in)
         for key, place in places.items():
             own = tuple(box for where, box in boxes_in if where == key)
             found = None
@@ -249,10 +256,10 @@ class Trigger(Stage):
         cycles = incidents.ridden(found or ())
         telling_apart = None if found is None else tuple(one for one in found if one not in cycles)
         sight = Sight(frame.pts_ns, boxes, ratio, message.global_change, telling_apart, blurred)
-        height = frame.height if frame.rotation in (0, 180) else frame.width
+        sight, known = self._lent(key, sight, frame)
         before = self._presence.get(key, Presence())
-        presence, change = step(before, sight, self._rules.for_height(height))
-        seen = _Seen(frame, boxes, ratio, found or (), cycles, presence)
+        presence, change = step(before, sight, _rules(self._rules, frame))
+        seen = _Seen(frame, sight.boxes, ratio, found or (), cycles, presence, known)
         if change == "start" and course is None:  # which is tried again with the next sight if it does not succeed
             self._presence[key] = presence._replace(active=False, began_ns=before.began_ns, last_ns=before.last_ns)
             yield from self._start(key, place, seen)
@@ -262,6 +269,36 @@ class Trigger(Stage):
         self._presence[key] = presence
         if change is None and course is not None:
             yield from self._go_on(key, place, course, seen)
+
+    def _watch(
+        self,
+        message: m.SceneClassified,
+        boxes: list[tuple[str | None, Box]],
+        detections: list[tuple[str | None, m.Detection]],
+    ) -> None:
+        """Gather what is known of each thing over the whole picture, so that no area knows less of it."""
+        frame = message.frame
+        where = {box: area for area, box in boxes} | {one.box: area for area, one in detections}
+        found = [one for _, one in detections]
+        ridden = incidents.ridden(found)
+        apart = None if message.detections is None else [one for one in found if one not in ridden]
+        sight = Sight(
+            frame.pts_ns, tuple(box for _, box in boxes), message.area_ratio, message.global_change, apart,
+            message.blurred,
+        )  # fmt: skip
+        known = self._known.get(frame.camera, things.Known())
+        standing = [one for one in apart or () if one.box in message.standing]
+        self._known[frame.camera] = things.watch(known, sight, where, _rules(self._rules, frame), standing)
+
+    def _lent(self, key: Place, sight: Sight, frame: m.FrameRef) -> tuple[Sight, Mapping[str, incidents.Tally]]:
+        """Add what is known of the things of an area from the rest of the picture."""
+        known = self._known.get(key[0])
+        if known is None:
+            return sight, {}
+        rules = _rules(self._rules, frame)
+        share = things.lend(known, self._members.get(key, {}), key[1], sight, rules, active=key in self._open)
+        self._members[key] = share.members
+        return sight._replace(boxes=sight.boxes + share.boxes, lent=share.lent), share.tallies
 
     def _start(self, key: Place, place: Area, seen: _Seen) -> Outputs:
         camera, frame, presence = key[0], seen.frame, seen.presence
@@ -316,6 +353,8 @@ class Trigger(Stage):
         if seen.presence.last_ns == frame.pts_ns:
             course = self._noted(course, seen)
             course = self._pictured(course, seen, moment)
+        elif seen.known:
+            course = self._named(course, seen)
         course = self._judged(course, key, place, moment)
         self._open[key] = course
         if incidents.lasted_s(course) >= self._rows.max_s:
@@ -338,9 +377,14 @@ class Trigger(Stage):
         course = incidents.seen(course, seen.frame, seen.boxes, seen.area_ratio)
         found = [one for one in seen.found if incidents.moving(one, seen.boxes)]
         ridden = tuple(sorted({*course.ridden, *(one.label for one in seen.cycles)}))
-        course = msgspec.structs.replace(course, ridden=ridden)
+        course = self._named(msgspec.structs.replace(course, ridden=ridden), seen)
+        return incidents.recognised(course, found, course.group, seen.frame.pts_ns)
+
+    def _named(self, course: Course, seen: _Seen) -> Course:
+        """Name it by all that is known of its things."""
         label = seen.presence.label(self._rules, course.group)
-        return incidents.recognised(course, found, _GROUPS.get(label or ""), seen.frame.pts_ns)
+        course = msgspec.structs.replace(course, group=_GROUPS.get(label or ""))
+        return incidents.informed(course, seen.known)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
         rules = incidents.rules_hit(course, place, moment if areas.clock_is_set(moment) else None)
@@ -687,6 +731,10 @@ class Trigger(Stage):
 
     def _over_by_itself(self, camera: CameraId) -> bool:
         return self.context.clock.media or self._journal.missed.get(camera) == "ended"
+
+
+def _rules(rules: PresenceRules, frame: m.FrameRef) -> PresenceRules:
+    return rules.for_height(frame.height if frame.rotation in (0, 180) else frame.width)
 
 
 def _news(course: Course) -> tuple[str, tuple[str, ...]]:

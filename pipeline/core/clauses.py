@@ -34,6 +34,14 @@ _BUT_ALL = re.compile(
 """All but children: an exception, no new clause."""
 
 
+_BUT_NOT = re.compile(r",?\s*\bbut not (?=(?:on|at|in|during|before|after|between|from|by|over)\b)", re.IGNORECASE)
+"""But not on Mondays: an exception, too."""
+_QUICK = re.compile(
+    r"\b(do|does|did|ca|wo|is|are|was|were|should|must|could|would|need|has|have|had)nt\b", re.IGNORECASE
+)
+"""Dont, cant, wont: typed quickly."""
+
+
 def compile_note(text: str, lexicon: Lexicon) -> Note:
     """Read a note.
 
@@ -45,7 +53,7 @@ def compile_note(text: str, lexicon: Lexicon) -> Note:
         NoteError: It is empty or too long.
     """
     line = check(text)
-    plain = _BUT_ALL.sub(r"\1 except ", _HALVES.sub(r"\1m", line))
+    plain = _BUT_NOT.sub(" except ", _BUT_ALL.sub(r"\1 except ", _HALVES.sub(r"\1m", _QUICK.sub(r"\1n't", line))))
     drafts = [draft for clause in _clauses(plain) for draft in _drafts(clause, lexicon)]
     unread = []
     if not any(draft.who or draft.where for draft in drafts):
@@ -80,18 +88,21 @@ class _Draft(NamedTuple):
     recurring: bool = False
     assumed: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
+    unless: str = ""
+    everywhere: bool = False  # said outright
 
 
 class _Clause(NamedTuple):
     text: str
     exception: bool = False
+    unless: str = ""  # the word, where it is an exception and a condition
     forbids_rest: bool = False  # "only guards may ...": everybody else may not
 
 
 _SENTENCES = re.compile(
     r"[;；。!！?？]\s*|\.(?=\s|$)\s*|\s*[,，]?\s+(?:but|however"
     r"|whereas|otherwise)\b,?|，?(?:但是|但|不过|然而|否则|其余"
-    r"|其他时间)，?|:\s+|\uff1a(?!\d)"
+    r"|其他时间)，?|:\s+|\uff1a(?!\d)|,\s+(?=no (?:people|persons?|one)\b|nobody\b)"
 )
 _COMMAND = re.compile(
     r"[,，]\s*(?:and\s+)?(?=(?:report|call|tell|notify|alert|ignore|warn|ring|let me know|do not|don't|never mind"
@@ -104,8 +115,10 @@ _EXCEPT = re.compile(
     r"|excluding)\b|(?:除非)",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(r"unless|except (?:if|when|that)", re.IGNORECASE)
 _EXCEPT_ZH = re.compile(
     r"除了?(?P<what>[^，。；,;]+?)(?:以外|之外|外)[，,]?|除了?(?P<those>[^，。；,;]+?)[，,]"
+    r"|除了?(?P<them>[^，。；,;]+?)(?=谁[都也]|任何人|其他人|其余人|别人|所有人|大家|都不|一律|禁止|不得|不准|不许|不能)"
     r"|^非(?P<not>[^，。；,;]{1,8}?)(?=禁止|不得|不准|不许|不能|勿|严禁|请勿|不可)"
 )
 _EXCEPT_ZH_END = re.compile(r"[，,（(](?P<what>[^，。；,;（(]+?)(?:除外|例外)[）)]?")
@@ -159,7 +172,8 @@ def _excepted(part: str) -> Iterator[_Clause]:
         if inner and not re.search(r"\b(?:may|must|allowed|forbidden|prohibited|can|should)\b", before, re.IGNORECASE):
             before, rest = f"{before} {inner['verb']}", inner["what"]
         yield _Clause(before)
-        yield _Clause(rest, exception=True)
+        condition = _CONDITION.search(found[0])
+        yield _Clause(rest, exception=True, unless=condition[0].lower() if condition else "")
         return
     yield _Clause(part, forbids_rest=bool(_ONLY.search(part)))
 
@@ -175,7 +189,8 @@ _ADDRESSEE = re.compile(
 
 
 def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
-    read = times.read(clause.text)
+    numbers = tuple(_numbers(clause.text, lexicon))
+    read = _read(clause.text, numbers)
     units = lexicon.scan(_ADDRESSEE.sub(lambda found: " " * len(found[0]), read.rest))
     said = cues.said(read.rest)
     who, more = _people(units, read.rest, lexicon)
@@ -189,14 +204,74 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[_Draft]:
     unread = read.unread
     if exception and not who and not read.when.timed:
         unread = (*unread, f"the exception `{clause.text.strip()}`: it excepts nothing")
-    unclear = tuple(doubts.of_clause(read.rest, who, more, lexicon))
+    if said.effect in ("forbidden", "report") and not exception and read.one_ended:
+        read = read._replace(when=times.from_midnight(read.when))
+    unclear = tuple(doubts.of_clause(read.rest, who, more, where, lexicon))
     if not who:
         unclear += tuple(doubts.unnamed(read.rest, where, lexicon))
     effect = "allowed" if exception else said.effect
-    assumed = tuple(doubts.strange(read.rest, (*who, *more), where, lexicon, effect))
-    yield _Draft(
+    assumed = (
+        *doubts.strange(read.rest, (*who, *more), where, lexicon, effect),
+        *read.guessed,
+        *(f"the number of a place, or an hour: `{clause.text[one.start : one.end]}`" for one in numbers if one.either),
+    )
+    draft = _Draft(
         said.effect, who, more, where, read.when, unread, exception, said.both, read.recurring, assumed, unclear
     )
+    yield draft._replace(unless=clause.unless, everywhere=any(unit.has("anywhere") for unit in units))
+
+
+class _Number(NamedTuple):
+    """A number behind a place: the dock's own, or an hour."""
+
+    start: int
+    end: int
+    hour: bool
+    either: bool  # it may be the one or the other
+
+
+def _numbers(text: str, lexicon: Lexicon) -> Iterator[_Number]:
+    """Find the numbers behind places. In `dock 4` it is the place's own; in `the yard 8-12`, `8.30`, `8 am` an hour."""
+    for unit, number in itertools.pairwise(lexicon.scan(text)):
+        if not number.text.isdecimal() or text[unit.end : number.start] != " " or not _spot(unit, text):
+            continue
+        either = bool(_TO_AN_HOUR.match(text, number.end))
+        articled = bool(_ARTICLE.search(text[: unit.start]))
+        hour = bool(_GOES_ON.match(text, number.end)) or (either and articled)
+        yield _Number(number.start, number.end, hour, either)
+
+
+def _spot(unit: Unit, text: str) -> bool:
+    """Whether a word is a place: by the table, or where one stands in a sentence."""
+    return unit.has("place") != () or (not unit.names and _noun(unit) and bool(_BEFORE_SPOT.search(text[: unit.start])))
+
+
+_BEFORE_SPOT = re.compile(
+    r"\b(?:at|in|into|inside|near|beside|behind|through|use|uses|using|enter|enters)\s(?:the |our |my )?$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"\b(?:the|our|my|this)(?: [a-z]+)?\s$", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"\s?[-\u2013\u2014~]\s?\d|[.:\uff1a,]\d|\s?(?:[ap]\.?\s?m\b|o'?\s?clock|h\b|hrs?\b|[点时])", re.IGNORECASE
+)
+_TO_AN_HOUR = re.compile(
+    r"\s(?:to|until|till|and)\s(?:about |around )?(?:\d|half|quarter|a quarter|noon|midnight"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)",
+    re.IGNORECASE,
+)
+
+
+def _read(text: str, numbers: Iterable[_Number]) -> times.Read:
+    """Read the times of a clause, but take no place's number for an hour."""
+    own = [one for one in numbers if not one.hour]
+    plain = text
+    for one in own:
+        plain = plain[: one.start] + "#" * (one.end - one.start) + plain[one.end :]
+    read = times.read(plain)
+    rest = read.rest
+    for one in own:
+        rest = rest.replace("#" * (one.end - one.start), text[one.start : one.end], 1)
+    return read._replace(rest=rest)
 
 
 _NOT_SO = re.compile(r"\s*(?:and |but |only )?not\b", re.IGNORECASE)
@@ -233,7 +308,8 @@ def _weighed(draft: _Draft) -> _Draft:
     if draft.effect is None and not (draft.recurring and named):
         return draft._replace(assumed=(doubts.NOT_SAID, *draft.assumed))
     limited = draft.when.timed or draft.when.most_s or draft.when.most
-    if not draft.where and not limited and set(_names(draft.who)) <= _ANYBODY:
+    blanket = not draft.where and (draft.everywhere or not limited)
+    if blanket and set(_names(draft.who)) <= _ANYBODY:
         return draft._replace(unclear=(*draft.unclear, doubts.BEYOND))
     return draft
 
@@ -251,6 +327,9 @@ def _exception(groups: list[_Draft], draft: _Draft) -> list[_Draft]:
     """An exception has the opposite effect; of a permission only its times are taken, as those of other days."""
     main = groups[-1]
     allowed = main.effect in (None, "allowed")
+    if allowed and draft.unless:
+        reason = f"it holds under a condition that nobody checks: `{draft.unless}`"
+        groups[-1] = main = main._replace(unclear=(*main.unclear, reason))
     if allowed and (draft.unread or draft.unclear):  # what it takes back is not known
         groups[-1] = main = main._replace(unread=(*main.unread, *draft.unread), unclear=(*main.unclear, *draft.unclear))
         if not draft.who and not draft.when.timed:
@@ -273,6 +352,8 @@ def _continues(last: _Draft, draft: _Draft) -> bool:
     if last.effect is None or draft.effect is None:
         return not draft.who or not last.who or _same(last.who, draft.who) or _covers(draft.who, last.who)
     one, other = last.effect == "allowed", draft.effect == "allowed"
+    if not other and draft.who and last.who and not (_same(last.who, draft.who) or _overlap(last.who, draft.who)):
+        return False  # the yard is closed to cars, no people: two prohibitions
     return one == other
 
 
@@ -380,6 +461,7 @@ def _people(units: list[Unit], text: str, lexicon: Lexicon) -> tuple[tuple[Unit,
         if any(name.kind in _PEOPLE for name in unit.names)
         and not unit.has("place")
         and not _owner(units, at, text)
+        and not _BESIDE_ZH.match(text, unit.end)
         and (lexicon.animals.intersection(unit.has("class")) or not _modifies(units, at, text))
     ]
     guessed = (_guessed(units) or _doing(units, text)) if not found else None
@@ -413,6 +495,8 @@ def _headed(before: Unit, unit: Unit, lexicon: Lexicon) -> bool:
     return bool(before.has("group") or driven)
 
 
+_BESIDE_ZH = re.compile(r"旁|附近|周围|边上|[前后上下]面")
+"""By the forklift: it says where, not who."""
 _OWNED = ("' ", "'s ", "\u2019 ", "\u2019s ")
 
 

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from pipeline.core import periods
 from pipeline.core.areas import clock_is_set
+from pipeline.core.eventfiles import Head, Rank, order, rank
 from pipeline.core.sentences import in_words, plain
 from pipeline.core.templates import duration, plural
 
@@ -92,7 +93,7 @@ class _Data(_Part, frozen=True):
     clock: str = ""
 
 
-class Line(_Part, frozen=True):
+class Line(Head, frozen=True):
     """A line of a file of events; a time that is not in UTC, or in no year of ours, is refused as it is read."""
 
     type: str
@@ -163,6 +164,71 @@ class Incident(NamedTuple):
     note_text: str
     status: str
     suspected: bool = False
+
+
+class _Course(NamedTuple):
+    """What is kept of an incident while its events are read.
+
+    Attributes:
+        last: The event that holds.
+        rank: Its rank.
+        facts: The facts that hold, by the rank of the event that has them.
+        fields: The verdict that holds; the same.
+        began: When it was first told of, in UTC; None: no clock was set.
+        told: When it was last told of; the same.
+        ahead: The site's clock over UTC at its first event that tells it, by the sequence of that.
+        suspected: Whether text in the scene seems to talk to machines.
+    """
+
+    last: Line
+    rank: Rank
+    facts: tuple[Rank, _Facts] | None = None
+    fields: tuple[Rank, _Fields] | None = None
+    began: datetime | None = None
+    told: datetime | None = None
+    ahead: tuple[int, timedelta] | None = None
+    suspected: bool = False
+
+
+class Gathered(NamedTuple):
+    """What is kept of all events that were read: little of each.
+
+    Attributes:
+        courses: Of incidents, by source and subject.
+        told: What cameras and the device said.
+        grown: By how much which count of drops grew, and when; None: at no known time.
+        last: When the last event was that a clock places in time, in UTC.
+        ahead: The site's clock over UTC, as the last event tells it that tells a local time.
+        recorded: Whether there are events of recordings.
+    """
+
+    courses: dict[tuple[str, str], _Course]
+    told: list[Line]
+    grown: list[tuple[datetime | None, str, int]]
+    last: datetime | None
+    ahead: timedelta | None
+    recorded: bool
+
+    @property
+    def empty(self) -> bool:
+        """Whether there was no event."""
+        return not (self.courses or self.told)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The site's clock; UTC where no event tells it."""
+        return timezone(self.ahead) if self.ahead else UTC
+
+    @property
+    def cameras(self) -> frozenset[str]:
+        """All that are spoken of."""
+        lines = (*self.told, *(course.last for course in self.courses.values()))
+        return frozenset(line.camera for line in lines if line.camera)
+
+    def of(self, camera: str) -> Gathered:
+        """What is about one camera, and what the device said."""
+        courses = {key: one for key, one in self.courses.items() if one.last.camera == camera}
+        return self._replace(courses=courses, told=[line for line in self.told if line.camera in ("", camera)])
 
 
 class Group(NamedTuple):
@@ -276,41 +342,54 @@ class Period(NamedTuple):
         return self.until - self.since > _WEEKDAYS_FIT
 
 
-def end(lines: Iterable[Line]) -> datetime | None:
-    """When the last event was that a clock places in time, in UTC; None: there is none."""
-    return max((line.time.astimezone(UTC) for line in lines if line.placed), default=None)
+def gather(lines: Iterable[Line]) -> Gathered:
+    """Read events once, in the order of their files, and keep what a digest may need of them.
 
-
-def zone(lines: Iterable[Line]) -> tzinfo:
-    """The site's clock, as the last event tells it that tells a local time; UTC where none does."""
+    Of an incident the event with the highest sequence holds, and its end before all others: a line that comes late or
+    twice never brings back what was so before.
+    """
+    courses: dict[tuple[str, str], _Course] = {}
+    told: list[Line] = []
+    drops = _Drops({}, {}, [])
+    last: datetime | None = None
     ahead: timedelta | None = None
-    for line in lines:
-        ahead = _ahead(line) or ahead
-    return timezone(ahead) if ahead else UTC
-
-
-def incidents(lines: Iterable[Line]) -> list[Incident]:
-    """Return every incident once, as its last event tells it, by when it began."""
-    told: dict[tuple[str, str], list[Line]] = {}
+    recorded = False
     for line in lines:
         if line.what.startswith("incident."):
-            told.setdefault((line.source, line.subject), []).append(line)
-    found = [_incident(rows) for rows in told.values()]
-    return sorted(found, key=lambda one: (one.began or _NEVER, one.camera, one.id))
+            key = line.source, line.subject
+            courses[key] = _with(courses.get(key), line)
+        else:
+            told.append(line)
+        drops.add(line)
+        recorded = recorded or line.data.clock == "media"
+        ahead = _ahead(line) or ahead
+        if line.placed:
+            at = line.time.astimezone(UTC)
+            last = at if last is None else max(at, last)
+    return Gathered(courses, told, drops.grown, last, ahead, recorded)
 
 
-def within(lines: Sequence[Line], since: datetime, until: datetime) -> Period:
+def incidents(found: Gathered) -> list[Incident]:
+    """Return every incident once, as the event tells it that holds, by when it began."""
+    made = [_incident(course) for course in found.courses.values()]
+    return sorted(made, key=lambda one: (one.began or _NEVER, one.camera, one.id))
+
+
+def within(found: Gathered, since: datetime, until: datetime) -> Period:
     """Return what lies in a period: incidents that lasted into it, and what cameras and the device said in it."""
-    found = incidents(lines)
-    told = [line for line in lines if not line.what.startswith("incident.")]
+    every = incidents(found)
+    drops: Counter[str] = Counter()
+    for at, stage, count in found.grown:
+        if at is None or since <= at <= until:
+            drops[stage] += count
     return Period(
         since=since,
         until=until,
-        incidents=tuple(one for one in found if one.began and one.last and one.began <= until and one.last >= since),
-        unplaced=tuple(one for one in found if one.began is None),
-        lines=tuple(line for line in told if not line.placed or since <= line.time <= until),
-        drops=_dropped(lines, since, until),
-        missing=_missing(told, until),
+        incidents=tuple(one for one in every if one.began and one.last and one.began <= until and one.last >= since),
+        unplaced=tuple(one for one in every if one.began is None),
+        lines=tuple(line for line in found.told if not line.placed or since <= line.time <= until),
+        drops={stage: count for stage, count in sorted(drops.items()) if count},
+        missing=_missing(found.told, until),
     )
 
 
@@ -430,12 +509,33 @@ def _ahead(line: Line) -> timedelta | None:
     return periods.offset(line.time.astimezone(UTC), facts.local_time, facts.weekday)
 
 
-def _incident(rows: list[Line]) -> Incident:
-    """Of its events in the order in which they were told; a verdict that the last lacks is the last there was."""
-    last = rows[-1]
-    facts = next((row.data.facts for row in reversed(rows) if row.data.facts), _Facts())
-    fields = next((row.data.analysis.fields for row in reversed(rows) if row.data.analysis.fields.action), _Fields())
-    at = [row.time.astimezone(UTC) for row in rows if row.placed]
+def _with(course: _Course | None, line: Line) -> _Course:
+    """Add an event to what is kept of its incident; a verdict that it lacks is the last there was."""
+    ranked = rank(line.what, line)
+    if course is None:
+        course = _Course(line, ranked)
+    elif ranked >= course.rank:
+        course = course._replace(last=line, rank=ranked)
+    data = line.data
+    if data.facts is not None and (course.facts is None or ranked >= course.facts[0]):
+        course = course._replace(facts=(ranked, data.facts))
+    if data.analysis.fields.action and (course.fields is None or ranked >= course.fields[0]):
+        course = course._replace(fields=(ranked, data.analysis.fields))
+    ahead = _ahead(line)
+    if ahead is not None and (course.ahead is None or order(line) < course.ahead[0]):
+        course = course._replace(ahead=(order(line), ahead))
+    at = line.time.astimezone(UTC) if line.placed else None
+    return course._replace(
+        began=min(filter(None, (course.began, at)), default=None),
+        told=max(filter(None, (course.told, at)), default=None),
+        suspected=course.suspected or "injection_suspected" in data.analysis.flags,
+    )
+
+
+def _incident(course: _Course) -> Incident:
+    last = course.last
+    facts = course.facts[1] if course.facts else _Facts()
+    fields = course.fields[1] if course.fields else _Fields()
     noted = fields.because == "note"
     return Incident(
         id=last.subject,
@@ -444,40 +544,54 @@ def _incident(rows: list[Line]) -> Incident:
         thing=facts.object.class_,
         seen=facts.object.count,
         dwell_s=facts.track.dwell_s,
-        began=min(at, default=None),
-        last=max(at, default=None),
-        ahead=next((ahead for row in rows if (ahead := _ahead(row)) is not None), None),
-        over=last.what == "incident.end",
+        began=course.began,
+        last=course.told,
+        ahead=course.ahead[1] if course.ahead else None,
+        over=course.rank.end,
         situation=fields.situation,
         severity=fields.severity,
         action=fields.action or UNJUDGED,
         note=fields.note if noted else "",
         note_text=fields.note_text if noted else "",
         status=last.data.analysis.status,
-        suspected=any("injection_suspected" in row.data.analysis.flags for row in rows),
+        suspected=course.suspected,
     )
 
 
-def _dropped(lines: Iterable[Line], since: datetime, until: datetime) -> dict[str, int]:
-    """How much counts have grown in a period; a count that is smaller than before began anew with its process."""
-    before: dict[str, int] = {}
-    grown: Counter[str] = Counter()
-    for line in lines:
+class _Drops(NamedTuple):
+    """Counts of dropped messages, by stage; one that is smaller than before began anew with its process.
+
+    Attributes:
+        before: The counts of the last event.
+        newest: By source, the highest sequence seen: an event that comes late tells an old count.
+        grown: When which count grew by how much.
+    """
+
+    before: dict[str, int]
+    newest: dict[str, int]
+    grown: list[tuple[datetime | None, str, int]]
+
+    def add(self, line: Line) -> None:
+        """Take the counts of an event."""
+        if order(line) < self.newest.get(line.source, -1):
+            return
+        self.newest[line.source] = order(line)
+        at = line.time.astimezone(UTC) if line.placed else None
         for stage, count in line.data.drops.items():
-            was = before.get(stage, 0)
-            if not line.placed or since <= line.time <= until:
-                grown[stage] += count - was if count >= was else count
-            before[stage] = count
-    return {stage: count for stage, count in sorted(grown.items()) if count}
+            was = self.before.get(stage, 0)
+            if count != was:
+                self.grown.append((at, stage, count - was if count >= was else count))
+            self.before[stage] = count
 
 
 def _missing(lines: Iterable[Line], until: datetime) -> frozenset[str]:
-    state = {
-        line.camera: line.what
-        for line in lines
-        if line.what in ("camera.lost", "camera.found") and (not line.placed or line.time <= until)
-    }
-    return frozenset(camera for camera, what in state.items() if what == "camera.lost")
+    """The cameras whose last word is that they were lost."""
+    state: dict[str, Line] = {}
+    for line in lines:
+        counts = line.what in ("camera.lost", "camera.found") and (not line.placed or line.time <= until)
+        if counts and (line.camera not in state or order(line) >= order(state[line.camera])):
+            state[line.camera] = line
+    return frozenset(camera for camera, line in state.items() if line.what == "camera.lost")
 
 
 def _group(members: list[Incident], here: tzinfo, *, dated: bool) -> Group:

@@ -52,6 +52,12 @@ _ROWS = (
     _row("it quotes somebody: `{0}`", r"[\"“”„«»「」『』]", whole=True),
     _row("it does not say which of them: `{0}`", r"\b(?:some|certain|several|most) (?!of the time)[a-z]+",
          r"部分|有些|有的|某些|大部分"),
+    _row("it is in a language that is not read: `{0}`",
+         r"\b(?:der|das|und|oder|ist|sind|auf|nicht|kein\w*|verboten|erlaubt|darf|nur|wird|werden|vom"
+         r"|les|des|du|une|sont|sur|dans|pas|avec|sans|interdit\w*|autoris[ée]\w*"
+         r"|el|los|las|una|están?|prohibid\w+|permitid\w+|il|della|dello|sono|vietat\w+"
+         r"|het|een|niet|verboden|toegestaan|och|inte|jest|nie|sau|são|não|proibid\w+)\b|[ßąęłńśźżğřůőű¿¡]"
+         r"|[а-яё\u0370-\u03ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]", whole=True),
     _row("it is half a sentence: `{0}`",
          r"\b(?:is|are|to|at|from|the|of|and|or|may|can|in|on|be|by|for|with)\s*(?:\.\.+|…)?$", r"(?:可以|的|在|从|到"
          r"|和|能)\s*(?:…+)?$", whole=True),
@@ -137,6 +143,12 @@ _NOISE = frozenset(
 )
 
 
+def _without(text: str, places: Sequence[str]) -> str:
+    for place in places:
+        text = text.replace(place, " " * len(place))
+    return text
+
+
 def of_line(line: str) -> Iterator[str]:
     """Yield every reason for which no permission of a note can be relied on, whatever else it says."""
     return _signs(line, whole=True)
@@ -150,13 +162,16 @@ def _signs(text: str, *, whole: bool) -> Iterator[str]:
             yield row.reason.format(found[0].strip(" .,;!。，") or found[0].strip())
 
 
-def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> Iterator[str]:
+def of_clause(
+    rest: str, who: Sequence[Unit], more: Sequence[Unit], where: Sequence[str], lexicon: Lexicon
+) -> Iterator[str]:
     """Yield every reason for which the permission of one clause cannot be relied on.
 
     Args:
         rest: The clause without its times.
         who: Whom it is about, as read.
         more: Whom and what else it names.
+        where: Its places, as written.
         lexicon: What words name.
     """
     yield from _signs(rest, whole=False)
@@ -164,6 +179,8 @@ def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lex
         yield f"it denies something: `{denied[0]}`"
     if part := _ONLY_PART.search(rest):
         yield f"it permits a part only: `{' '.join(part[0].split())}`"
+    if digits := _DIGITS.findall(_without(rest, where)):
+        yield f"a number was not understood: `{' '.join(digits)}`"
     carried = _carried((*who, *more), lexicon)
     units = [unit for unit in lexicon.scan(rest) if unit.stem not in carried]
     if odd := next((unit for unit in units if unit.has("suspicious") or {unit.stem, unit.text} & _STRANGERS), None):
@@ -182,6 +199,7 @@ def of_clause(rest: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lex
         yield from _qualities(rest, lexicon)
 
 
+_DIGITS = re.compile(r"\d+(?:[.:,]\d+)*")
 _MODAL = re.compile(
     r"\b(?:may|can|must|should|is|are|has|have|will|comes?|goes|works?|uses?)\b|可以|允许|能|会|有权|不用|每|在|到|去"
     r"|来|进|停|是",

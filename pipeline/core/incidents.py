@@ -14,7 +14,7 @@ from pipeline.core.messages import Detection, FrameRef, Keyframe, Priority
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from pipeline.core.areas import Area
@@ -100,20 +100,36 @@ def recognised(course: Course, detections: Iterable[Detection], group: Group | N
     found = [one for one in detections if one.group != "other"]
     if not found:
         return course
-    tallies = dict(course.tallies)
-    for label in sorted({one.label for one in found}):
-        same = [one for one in found if one.label == label]
-        old = tallies.get(label, Tally(same[0].group))
-        tallies[label] = Tally(
-            old.group,
-            old.evidence + max(one.likelihood for one in same),
-            max(old.best, *(one.likelihood for one in same)),
-            max(old.most, len(same)),
-        )
-    course = msgspec.structs.replace(course, tallies=tallies)
+    course = msgspec.structs.replace(course, tallies=tallied(course.tallies, found))
     boxes = [one.box for one in found if one.group == group]
     path = track.follow(course.track, boxes, at_ns) if course.track else track.begin(boxes, at_ns)
     return msgspec.structs.replace(course, track=path)
+
+
+def informed(course: Course, known: Mapping[str, Tally]) -> Course:
+    """Add what is known, from elsewhere, of the things that the incident is about."""
+    tallies = dict(course.tallies)
+    for label, more in known.items():
+        tallies[label] = together(tallies.get(label), more)
+    return msgspec.structs.replace(course, tallies=tallies)
+
+
+def together(one: Tally | None, other: Tally) -> Tally:
+    """Two tallies of a class as one."""
+    if one is None:
+        return other
+    return Tally(one.group, one.evidence + other.evidence, max(one.best, other.best), max(one.most, other.most))
+
+
+def tallied(tallies: Mapping[str, Tally], detections: Iterable[Detection]) -> dict[str, Tally]:
+    """Tallies with one observation added; only groups that may name an incident are counted."""
+    found = dict(tallies)
+    seen_now = [one for one in detections if one.group != "other"]
+    for label in sorted({one.label for one in seen_now}):
+        same = [one for one in seen_now if one.label == label]
+        best = max(one.likelihood for one in same)
+        found[label] = together(found.get(label), Tally(same[0].group, best, best, len(same)))
+    return found
 
 
 def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
@@ -255,14 +271,19 @@ def _stopped(course: Course, what: Verdict, _place: Area, _moment: datetime | No
 
 def _late(_course: Course, what: Verdict, place: Area, moment: datetime | None) -> bool:
     shut = bool(place.open_hours) and moment is not None and not areas.within(place.open_hours, moment)
-    return shut and what.group in ("person", "vehicle")
+    return shut and _may_be_somebody(what)
+
+
+def _may_be_somebody(what: Verdict) -> bool:
+    """Whether it is a person or a vehicle, or movement that nobody could name."""
+    return what.group in (None, "person", "vehicle")
 
 
 # fmt: off
 _RULES = (
     ("motion",          lambda _c, what, _p, _m: what.group is None),
     ("zone_entered",    lambda _c, what, place, _m: place.zone and what.group in ("person", "vehicle")),
-    ("restricted_zone", lambda _c, what, place, _m: place.restricted and what.group in ("person", "vehicle")),
+    ("restricted_zone", lambda _c, what, place, _m: place.restricted and _may_be_somebody(what)),
     ("after_hours",     _late),
     ("loiter",          _stays),
     ("vehicle_stop",    _stopped),

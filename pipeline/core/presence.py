@@ -47,6 +47,26 @@ class Detected(Protocol):
         """Where, in the same picture as the moving regions."""
 
 
+class Lent(NamedTuple):
+    """What is known beside an observation of a part of the picture, from the rest of it; see `things`.
+
+    Attributes:
+        proven: Those detections of the observation that count, seen in the whole picture.
+        telling: Moving regions whose way through the whole picture is evidence by itself.
+        recognised: Moving regions in which something was recognised, and when last.
+        elsewhere: What counts and was seen of the same things where they have gone since.
+        proof: Proof of the things that are here, wherever it was gathered, as it has faded by now.
+        sums: Likelihoods added up of things that are new here, before this observation, in the order of `LABELS`.
+    """
+
+    proven: tuple[Detected, ...] = ()
+    telling: frozenset[Box] = frozenset()
+    recognised: tuple[tuple[Box, int], ...] = ()
+    elsewhere: tuple[Detected, ...] = ()
+    proof: float = 0.0
+    sums: tuple[float, ...] = (0.0,) * len(LABELS)
+
+
 class Sight(NamedTuple):
     """One observation of a camera.
 
@@ -57,6 +77,7 @@ class Sight(NamedTuple):
         global_change: Most of the picture changed at once, so the boxes say nothing.
         detections: What the classifier found in and around the largest boxes; None where it did not look.
         blurred: Those of `boxes` that are out of focus, right at the lens.
+        lent: What is known beside it, where it is of a part of the picture; None: it is all there is.
     """
 
     at_ns: int
@@ -65,6 +86,7 @@ class Sight(NamedTuple):
     global_change: bool = False
     detections: Sequence[Detected] | None = None
     blurred: tuple[Box, ...] = ()
+    lent: Lent | None = None
 
 
 class PresenceRules(NamedTuple):
@@ -224,22 +246,36 @@ def step(state: Presence, sight: Sight, rules: PresenceRules) -> tuple[Presence,
         The new state and what to do. At "start", `began_ns` is when the evidence began; at "stop", `last_ns`
         is when it ended, earlier than the observation by the quiet gap.
     """
+    state, _ = observed(state, sight, rules)
+    telling = sight.lent.telling if sight.lent else frozenset()
+    return _go_on(state, rules, telling) if state.active else _wait(state, rules, telling)
+
+
+def observed(state: Presence, sight: Sight, rules: PresenceRules) -> tuple[Presence, tuple[Detected, ...]]:
+    """Follow what moves, without deciding anything; and return which detections count, too."""
     regions = state.regions if sight.global_change else _followed(state.regions, sight, rules)
-    found = tuple(d for d in sight.detections or () if _counts(d, regions, sight.at_ns, rules))
-    state = _with_proof(state, found, sight.at_ns, rules)._replace(
+    lent = sight.lent or Lent()
+    found = tuple(d for d in sight.detections or () if d in lent.proven or _counts(d, regions, sight.at_ns, rules))
+    state = _with_proof(state, found, sight, rules)._replace(
         at_ns=sight.at_ns,
-        regions=tuple(_recognised(region, found, sight.at_ns, rules) for region in regions),
+        regions=tuple(_recognised(_informed(region, lent), found, sight.at_ns, rules) for region in regions),
         looked_ns=state.looked_ns if sight.detections is None else sight.at_ns,
         upset_ns=sight.at_ns if sight.global_change else state.upset_ns,
     )
-    return _go_on(state, rules) if state.active else _wait(state, rules)
+    return state, found
 
 
-def _wait(state: Presence, rules: PresenceRules) -> tuple[Presence, Decision]:
+def telling(state: Presence, rules: PresenceRules) -> frozenset[Box]:
+    """Return the boxes of the regions whose motion alone is evidence."""
+    return frozenset(region.box for region in state.regions if _tells(region, state, rules))
+
+
+def _wait(state: Presence, rules: PresenceRules, telling: frozenset[Box]) -> tuple[Presence, Decision]:
+    causes: list[Region] = []
     if state.proof >= rules.proof_likelihood:
         causes = [region for region in state.regions if region.recognised_ns == state.at_ns]
-    else:
-        causes = [region for region in state.regions if _tells(region, state, rules)]
+    if not causes:
+        causes = [region for region in state.regions if _tells(region, state, rules, telling)]
     if not causes:
         return state, None
     earliest_ns = state.at_ns - int(rules.run_up_s * NS_PER_S)
@@ -247,25 +283,35 @@ def _wait(state: Presence, rules: PresenceRules) -> tuple[Presence, Decision]:
     return state._replace(active=True, began_ns=began_ns, last_ns=state.at_ns), "start"
 
 
-def _go_on(state: Presence, rules: PresenceRules) -> tuple[Presence, Decision]:
-    if any(_sustains(region, state, rules) for region in state.regions):
+def _go_on(state: Presence, rules: PresenceRules, telling: frozenset[Box]) -> tuple[Presence, Decision]:
+    if any(_sustains(region, state, rules, telling) for region in state.regions):
         return state._replace(last_ns=state.at_ns), None
     if state.at_ns - state.last_ns < rules.quiet_gap_s * NS_PER_S:
         return state, None
     return state._replace(active=False, proof=0.0, regions=()), "stop"
 
 
-def _with_proof(state: Presence, found: Iterable[Detected], at_ns: int, rules: PresenceRules) -> Presence:
+def _with_proof(state: Presence, found: Iterable[Detected], sight: Sight, rules: PresenceRules) -> Presence:
     """Adds the best detection of each group; what led to nothing is forgotten with its proof."""
-    best = {d.group: d.likelihood for d in sorted(found, key=lambda d: d.likelihood)}
-    passed_s = (at_ns - state.at_ns) / NS_PER_S
+    lent = sight.lent or Lent()
+    excess = max((d.likelihood - rules.doubt_likelihood for d in found), default=0.0)
+    passed_s = (sight.at_ns - state.at_ns) / NS_PER_S
     proof = state.proof * 0.5 ** (passed_s / rules.proof_half_life_s)
-    negligible = rules.proof_likelihood / 10
-    old = state.sums if state.active or proof > negligible else (0.0,) * len(LABELS)
+    # Things bring what they are known as with them, at the latest when an incident begins.
+    kept = state.active or (sight.lent is None and proof > rules.proof_likelihood / 10)  # above a tenth: not negligible
+    old = state.sums if kept else (0.0,) * len(LABELS)
+    best = {d.group: d.likelihood for d in sorted((*found, *lent.elsewhere), key=lambda d: d.likelihood)}
+    rows = zip(old, lent.sums, LABELS, strict=True)
     return state._replace(
-        proof=proof + max((likelihood - rules.doubt_likelihood for likelihood in best.values()), default=0.0),
-        sums=tuple(total + best.get(group, 0.0) for total, group in zip(old, LABELS, strict=True)),
+        proof=max(proof + excess, lent.proof),
+        sums=tuple(total + more + best.get(group, 0.0) for total, more, group in rows),
     )
+
+
+def _informed(region: Region, lent: Lent) -> Region:
+    """Whatever was recognised in a region is known wherever it moves."""
+    known = [at_ns for box, at_ns in lent.recognised if box == region.box]
+    return region._replace(recognised_ns=max((*known, region.recognised_ns or 0))) if known else region
 
 
 def _counts(detected: Detected, regions: Iterable[Region], at_ns: int, rules: PresenceRules) -> bool:
@@ -291,18 +337,20 @@ def _recognised(region: Region, found: Iterable[Detected], at_ns: int, rules: Pr
     return region
 
 
-def _sustains(region: Region, state: Presence, rules: PresenceRules) -> bool:
+def _sustains(region: Region, state: Presence, rules: PresenceRules, telling: frozenset[Box]) -> bool:
     """Whether a region keeps an incident going that has begun."""
     if region.seen_ns != state.at_ns:
         return False
     known = region.recognised_ns
     if known is not None and state.at_ns - known < rules.recognised_s * NS_PER_S:
         return True
-    return _tells(region, state, rules)
+    return _tells(region, state, rules, telling)
 
 
-def _tells(region: Region, state: Presence, rules: PresenceRules) -> bool:
-    """Whether a region's motion alone is evidence."""
+def _tells(region: Region, state: Presence, rules: PresenceRules, telling: frozenset[Box] = frozenset()) -> bool:
+    """Whether a region's motion alone is evidence; `telling` names those of which that is known already."""
+    if region.seen_ns == state.at_ns and region.box in telling:
+        return True
     if not _credible(region, state, rules):
         return False
     if _watched(state, rules):

@@ -77,12 +77,13 @@ class Change(_Row, frozen=True):
 
 
 class Rule(_Row, frozen=True, kw_only=True):
-    """A row of the table."""
+    """A row of the table; `other_detectors` says that nothing of ours hits it."""
 
     name: str
     if_: Condition = msgspec.field(name="if", default=Condition())
     then: Slots
     firm: bool = False
+    other_detectors: bool = False
 
 
 class Effect(_Row, frozen=True):

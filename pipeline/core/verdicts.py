@@ -243,7 +243,10 @@ def _by_note(chosen: _Candidate, rule: Rule, book: Rulebook) -> Verdict:
     effects: dict[str, Effect] = {"allowed": book.notes.allowed, "over": book.notes.over}
     effect = effects.get(chosen.outcome, book.notes.forbidden)
     severity, action = effect.then.severity, effect.then.action
-    if book.loud(action):  # a note never makes it quieter than the rules have it
+    if chosen.outcome == "allowed":  # whatever the table of effects says, a permission makes nothing louder
+        severity = min(severity, rule.then.severity, key=book.words.severity.index)
+        action = min(action, rule.then.action, key=book.words.action.index)
+    elif book.loud(action):  # nor does a prohibition make it quieter
         severity = max(severity, rule.then.severity, key=book.words.severity.index)
         action = max(action, rule.then.action, key=book.words.action.index)
     return Verdict(

@@ -25,6 +25,7 @@ Span: TypeAlias = tuple[
 ]  # minutes of the day, both ends included; over midnight where the second is smaller
 
 DAY = 24 * 60
+_LONG_MIN = DAY // 2  # of hours by the clock: longer ones are asked about
 _SURELY_DAY = (8 * 60, 17 * 60)  # lamps that are lit then do not mean that it is dark
 DAWN, NOON = 5 * 60, 12 * 60
 """Where `until 8:15` begins, and `after 20:00` ends, unless said otherwise."""
@@ -70,12 +71,16 @@ class Read(NamedTuple):
         rest: The text with what was read blanked out, of the same length.
         unread: What looks like a time and is none that can be checked: seasons, dates, weather.
         recurring: Whether it says that something happens again and again: by the clock, by day, or always.
+        guessed: Why hours that were read may not be those that were meant, in words for the author.
+        one_ended: Only one end of a span was said, and the other is what is usual.
     """
 
     when: When
     rest: str
     unread: tuple[str, ...]
     recurring: bool = False
+    guessed: tuple[str, ...] = ()
+    one_ended: bool = False
 
 
 def state(when: When, facts: Facts, *, lenient: bool = False) -> State:
@@ -182,7 +187,28 @@ def read(text: str) -> Read:
     if len(scratch.spans) > 1 and _EACH_ITS_HOURS.search(text.lower()):
         scratch.unread.append("days with hours of their own: write a note for each")
     when = scratch.when()
-    return Read(when, scratch.rest, tuple(scratch.unread), when.timed or scratch.always)
+    guessed = (*(() if scratch.parts else scratch.guessed), *_long(when, scratch))  # a part of the day tells the half
+    recurring = when.timed or scratch.always
+    return Read(when, scratch.rest, tuple(scratch.unread), recurring, guessed, scratch.open_ended)
+
+
+def _long(when: When, scratch: _Scratch) -> Iterator[str]:
+    """Say of hours by the clock that they are very long, or go over midnight: perhaps half of them were meant."""
+    for start, end in when.hours if scratch.spans else ():
+        span = f"{clock(start)}-{clock(end)}"
+        if when.outside:
+            yield f"it holds outside of hours: `{span}`"
+        elif start > end:
+            yield f"it goes over midnight: `{span}`"
+        elif end - start > _LONG_MIN:
+            yield f"it is more than twelve hours: `{span}`"
+
+
+def from_midnight(when: When) -> When:
+    """The same time, where it is said only until when: from midnight on, rather than from when people get up."""
+    ends_only = (DAWN, NOON)  # where `until` begins; `after` ends just before dawn
+    begun = ((0 if start in ends_only and end != DAWN - 1 else start, end) for start, end in when.hours)
+    return msgspec.structs.replace(when, hours=tuple(begun))
 
 
 class _Scratch:
@@ -199,6 +225,7 @@ class _Scratch:
         self.dark: bool | None = None
         self.outside = False
         self.always = False  # said outright; without a word it is meant as well
+        self.guessed: list[str] = []  # hours that may be another half of the day
 
     def take(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """Yield what fits a pattern, and blank it out."""
@@ -209,6 +236,16 @@ class _Scratch:
     def put(self, pattern: re.Pattern[str], make: Callable[[re.Match[str]], str]) -> None:
         """Write something else in place of what fits a pattern; never longer than a later blank can hide."""
         self.rest = pattern.sub(make, self.rest)
+
+    def asked(self, make: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+        """Make what `make` makes, and note where the half of the day was guessed."""
+
+        def made(found: re.Match[str]) -> str:
+            if _half_guessed(found):
+                self.guessed.append(f"by day or by night: `{' '.join(found[0].split())}`")
+            return make(found)
+
+        return made
 
     def when(self) -> When:
         """All that was read, with contradictions settled: an exact span before a part of the day."""
@@ -411,6 +448,7 @@ _WEEK = r"(?:星期|礼拜|周)"
 _DAYS = rf"(?:{_D}s?|周[一二三四五六日末]|weekends?|weekdays)"
 _EACH_ITS_HOURS = re.compile(rf"{_DAYS}[^.;]*?\d[^.;]*?{_DAYS}[^.;]*?\d")
 _DAYS_RANGE = re.compile(rf"\b(?P<a>{_D})s?\.?\s*(?:to|through|thru|until|till|-|–|—)\s*(?P<b>{_D})s?\b\.?")
+_DAYS_RANGE_SHORT = re.compile(r"\b(?P<a>mo|tu|we|th|fr|sa|su)\.?\s?[-\u2013\u2014]\s?(?P<b>mo|tu|we|th|fr|sa|su)\b\.?")
 _DAYS_RANGE_ZH = re.compile(
     rf"{_WEEK}(?P<a>[一二三四五六日天1-6])\s*(?:到|至|-|–|—|~)\s*{_WEEK}?(?P<b>[一二三四五六日天1-6])"
 )
@@ -433,7 +471,7 @@ def _weekdays(scratch: _Scratch) -> None:
     def add(found: re.Match[str], days: set[int]) -> None:
         (without if _NOT_ON.search(scratch.rest[: found.start()].rstrip() + " ") else named).update(days)
 
-    for pattern in (_DAYS_RANGE, _DAYS_RANGE_ZH):
+    for pattern in (_DAYS_RANGE, _DAYS_RANGE_SHORT, _DAYS_RANGE_ZH):
         for found in scratch.take(pattern):
             first, last = _day(found["a"]), _day(found["b"])
             add(found, {(first + step) % 7 for step in range((last - first) % 7 + 1)})
@@ -492,11 +530,23 @@ _BARE_RANGE = re.compile(
 _BARE_SPAN = re.compile(
     rf"(?:^|(?<=[\s,(]))(?P<lead>)(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s?[-\u2013]\s?| to | until "
     rf"| till )(?P<b>\d{{1,2}}|{_HOURS})"
-    r"(?=\s*(?:$|[.,;)]|on\b|every\b|in the (?:morning|afternoon|evening)|at night))"
+    r"(?=\s*(?:$|[.,;)]|on\b|every\b|in the (?:morning|afternoon|evening)|at night|(?:and|or) \d{1,2}\s?[-\u2013]))"
     r"(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
+_DOTTED = re.compile(
+    r"(?<![\d.,:])(?P<h>[01]?\d|2[0-4])\.(?P<m>[0-5]\d)(?![\d.,]*\d)"
+    r"(?=\s*(?:-|\u2013|\u2014|~|to\b|until\b|till\b|and\b)\s*\d)"
+    r"|(?:(?<=-)|(?<=- )|(?<=\u2013)|(?<=\u2013 )|(?<=to )|(?<=until )|(?<=till )|(?<=and )|(?<=from )|(?<=at )"
+    r"|(?<=by )|(?<=before )|(?<=after ))(?P<h2>[01]?\d|2[0-4])\.(?P<m2>[0-5]\d)(?![\d.,]*\d)"
+    r"(?!\s?(?:m\b|km\b|metres?\b|hours?\b))"
+)
+"""8.30 to 18.00: a full stop between hours and minutes."""
+_HALF_RANGE_END = re.compile(
+    r"(?P<begin>\b(?P<a>\d{1,2}):\d\d(?P<join>\s*(?:-|\u2013|\u2014|to|until|till)\s*))(?P<b>\d{1,2})(?![\d:.]|\s*[ap]\.?\s?m\b)"
+    r"(?=\s*(?:$|[.,;!)]|on\b|every\b|and\b|\s))"
+)
 _HALF_RANGE = re.compile(
-    rf"(?<![:.\d])\b(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?=(?P<b>\d\d):\d\d)"
+    rf"(?<![:.\d])\b(?P<a>\d{{1,2}}|{_HOURS})(?P<join>\s*(?:-|–|—|to|until|till|and)\s*)(?=(?P<b>\d{{1,2}}):\d\d)"
 )
 _BARE_AFTER = re.compile(
     r"\b(?P<lead>until|till|before|after|by|since|from|past|to|and|at|around|about|-|–) (?P<a>\d{1,2}|"
@@ -505,12 +555,13 @@ _BARE_AFTER = re.compile(
     r"|at night))(?P<part>\s+(?:in the morning|in the afternoon|in the evening|at night))?"
 )
 _NOON = re.compile(
-    r"\b(?P<lead>until|till|before|after|by|since|from|to|and|between|-|–)\s*(?P<what>noon|midday|midnight"
+    r"(?:\b(?P<lead>until|till|before|after|by|since|from|to|and|between)\s+|(?P<dash>[-–])\s*)(?P<what>noon|midday|midnight"
     r"|lunch ?time)\b"
 )
 _NOON_FIRST = re.compile(r"\b(?P<what>noon|midnight)(?=\s*(?:-|–|to|until|till|and)\s)")
 _HOURS_WRITTEN = re.compile(
-    r"(?:(?<=from )|(?<=to )|(?<=till )|(?<=until )|(?<=at )|(?<=and )|(?<=- )|(?<=-))(?P<h>[01]?\d"
+    r"(?:(?<=from )|(?<=to )|(?<=till )|(?<=until )|(?<=at )|(?<=and )|(?<=- )|(?<=-)|(?<=after )|(?<=before )"
+    r"|(?<=since )|(?<=by )|(?<=past ))(?P<h>[01]?\d"
     r"|2[0-4])\s?h(?P<m>[0-5]\d)?\b"
     r"|\b(?P<h2>[01]\d|2[0-3])(?P<m2>[0-5]\d) ?(?:hrs|hours)\b"
 )
@@ -535,18 +586,20 @@ def _impossible(scratch: _Scratch, pattern: re.Pattern[str]) -> None:
 def _clocks(scratch: _Scratch) -> None:
     """Write every time of day as HH:MM."""
     scratch.rest = scratch.rest.replace("\uff1a", ":")
+    scratch.put(_DOTTED, lambda found: f"{found['h'] or found['h2']}:{found['m'] or found['m2']}")
     scratch.put(_AMPM_RANGE, lambda found: _twelve(number(found[1]), int(found[2] or 0), found[3]))
     scratch.put(_AMPM, lambda found: _twelve(number(found["h"]), int(found["m"] or 0), found["half"]))
-    scratch.put(_BARE_RANGE, _bare_range)
+    scratch.put(_BARE_RANGE, scratch.asked(_bare_range))
     for pattern in (_PAST, _OCLOCK, _WORD_PART):
         scratch.put(pattern, _worded)
     scratch.put(_MILITARY, lambda found: f"{found[1]}:{found[2]}")
     scratch.put(_MILITARY_END, lambda found: f"{found[1]}{found[2]}:{found[3]}")
     scratch.put(_HOUR_H, lambda found: f"{int(found['h']):02d}:{found['m'] or '00'}")
-    scratch.put(_BARE_SPAN, _bare_range)
-    scratch.put(_BARE_AFTER, _bare)
+    scratch.put(_HALF_RANGE_END, _half_range_end)
+    scratch.put(_BARE_SPAN, scratch.asked(_bare_range))
+    scratch.put(_BARE_AFTER, scratch.asked(_bare))
     noon = {"noon": "12:00", "midday": "12:00", "midnight": "24:00"}
-    scratch.put(_NOON, lambda found: f"{found['lead']} {noon.get(found['what'], '12:00')}")
+    scratch.put(_NOON, lambda found: f"{found['lead'] or found['dash']} {noon.get(found['what'], '12:00')}")
     scratch.put(_HALF_RANGE, _half_range)
     scratch.put(_NOON_FIRST, lambda found: "00:00" if found["what"] == "midnight" else "12:00")
     late, begin = False, 0
@@ -572,6 +625,38 @@ def _clocks(scratch: _Scratch) -> None:
     scratch.put(_CLOCK_ZH_PLAIN, worded)
 
 
+def _small_hour(hour: int, part: str) -> bool:
+    """`three at night` is no afternoon."""
+    return part.strip() == "at night" and hour < _EARLY
+
+
+def _half_guessed(found: re.Match[str]) -> bool:
+    """Whether an hour may be one of the morning or of the evening, and nothing beside it tells which."""
+    if (found["part"] or "").strip():
+        return False
+    if found.re is _BARE_AFTER:
+        begun = _BEGUN.search(found.string[: found.start()])
+        other_end = begun is not None and found["lead"] in _ENDING
+        return found["lead"] not in _MOMENT and not other_end and 0 < number(found["a"]) <= _LAST_BARE
+    first, last = number(found["a"]), number(found["b"])
+    return 0 < first < _EARLY and last <= _LAST_BARE
+
+
+_MOMENT = ("at", "around", "about")
+_ENDING = ("to", "until", "till", "-", "–", "and")
+_EARLY, _LAST_BARE = 6, 12  # hours: before six hardly anybody begins; up to twelve a clock shows them twice
+
+
+def _half_range_end(found: re.Match[str]) -> str:
+    """`8:30-18`: the second hour without its minutes."""
+    first, last = int(found["a"]), int(found["b"])
+    if last > 24:  # noqa: PLR2004  # no hour
+        return found[0]
+    if last < first <= 12 or (last == 12 and first > 12):  # noqa: PLR2004  # 8:30 to 5, 22:00 to 12
+        last += 12
+    return f"{found['begin']}{last:02d}:00"
+
+
 def _hours_written(found: re.Match[str]) -> str:
     hour, minute = (found["h"], found["m"] or "00") if found["h"] else (found["h2"], found["m2"])
     return f"{int(hour):02d}:{minute}".ljust(len(found[0]))
@@ -591,7 +676,7 @@ def _twelve(hour: int, minute: int, half: str) -> str:
 
 def _worded(found: re.Match[str]) -> str:
     hour, past = number(found["h"]), (found.groupdict().get("past") or "").strip()
-    if found["part"] in _LATE and hour < 12:  # noqa: PLR2004  # of a clock
+    if found["part"] in _LATE and hour < 12 and not _small_hour(hour, found["part"]):  # noqa: PLR2004  # of a clock
         hour += 12
     shift = {"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15}.get(
         past, 0
@@ -630,7 +715,8 @@ def _bare(found: re.Match[str]) -> str:
     hour = number(found["a"])
     if hour > 24:  # noqa: PLR2004  # no hour
         return found[0]
-    if (found["part"] or "").lstrip() in [part.lstrip() for part in _LATE] and hour < 12:  # noqa: PLR2004
+    part = (found["part"] or "").strip()
+    if part in [late.strip() for late in _LATE] and hour < 12 and not _small_hour(hour, part):  # noqa: PLR2004
         hour += 12
     begun = _BEGUN.search(found.string[: found.start()])
     if hour == 12 and begun and int(begun[1]) > 12:  # noqa: PLR2004  # from 10 pm to 12
@@ -705,6 +791,8 @@ _PARTS_OF_DAY: tuple[tuple[Span, str], ...] = (
     ((21 * 60, 6 * 60 - 1),  _NIGHTS),
     ((21 * 60, 6 * 60 - 1),  r"夜间|夜里|夜晚|深夜|晚上|晚间|半夜"),
     ((0, 5 * 60),            r"凌晨"),
+    ((0, 12 * 60 - 1),       r"(?<=  )a\.?m\b\.?"),  # saturdays am; the day is blanked out by now
+    ((12 * 60, 24 * 60 - 1), r"(?<=  )p\.?m\b\.?"),
 )
 # fmt: on
 _PARTS = tuple((re.compile(pattern), span) for span, pattern in _PARTS_OF_DAY)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import decode
+from pipeline.core.decoding import decode, lines
 from pipeline.core.errors import ConfigError
+from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.facts import Facts
 
 if TYPE_CHECKING:
@@ -41,42 +42,59 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         ConfigError: A line is no JSON object.
     """
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        if not line.strip():
+    for number, line in enumerate(lines(path), 1):
+        if line is not None and not line.strip():
             continue
         try:
-            yield number, decode(line, dict[str, Any])
+            yield number, decode(line or b"", dict[str, Any])
         except msgspec.MsgspecError as error:
             raise ConfigError(
                 f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
             ) from error
 
 
-def past(path: Path, camera: str = "") -> list[tuple[str, Facts]]:
-    """Read past incidents: events of the product, the last event of each with facts; or lines with `id` and `facts`.
+class _Past(Head, frozen=True):
+    """What is read here of an event, or of a line with `id` and `facts`."""
+
+    type: str = ""
+    source: str = ""
+    subject: str = ""
+    data: Any = None
+    facts: Any = None
+
+    @property
+    def told(self) -> dict[str, Any] | None:
+        """Its facts; None: it is an event of a camera or of the system."""
+        found = self.data.get("facts") if isinstance(self.data, dict) else self.facts
+        return found if isinstance(found, dict) else None
+
+
+def past(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
+    """Read past incidents: events of the product, of each that with facts that holds; or lines with `id` and `facts`.
 
     Args:
-        path: The file.
+        reader: Of the file and those put away beside it; lines that are no events, it names.
         camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
 
     Raises:
-        ConfigError: There is no incident in it, or one with facts that cannot be read.
+        ConfigError: There is no incident, or one with facts that cannot be read.
     """
-    found: dict[str, Facts] = {}
-    for number, row in rows(path):
-        data = row.get("data")
-        told = data.get("facts") if isinstance(data, dict) else row.get("facts")
-        if not isinstance(told, dict):
-            continue  # events of cameras and of the system
+    found: dict[tuple[str, str], tuple[Rank, Facts]] = {}
+    for number, (_, event) in enumerate(reader.events(_Past), 1):
+        if event.told is None:
+            continue
+        key, ranked = (event.source, event.subject or str(event.id or number)), rank(event.type, event)
         try:
-            found[str(row.get("subject") or row.get("id") or number)] = facts(told)
+            told = facts(event.told)
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
-            raise ConfigError(f"{path}, line {number}: no incident with `facts` ({error})") from error
+            raise ConfigError(f"{reader.path}, {key[1]}: no incident with `facts` ({error})") from error
+        if key not in found or ranked >= found[key][0]:
+            found[key] = ranked, told
     if not found:
-        raise ConfigError(f"{path}: holds no incident with `facts`")
+        raise reader.nothing() if reader.damaged else ConfigError(f"{reader.path}: holds no incident with `facts`")
     if camera:
-        return [(name, msgspec.structs.replace(one, camera=camera)) for name, one in found.items()]
-    return list(found.items())
+        return [(key[1], msgspec.structs.replace(one, camera=camera)) for key, (_, one) in found.items()]
+    return [(key[1], one) for key, (_, one) in found.items()]
 
 
 def _closed(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:

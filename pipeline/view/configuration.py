@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core import areas
+from pipeline.core import areas, outcomes
 from pipeline.core.redaction import redacted
 from pipeline.view.timeline import console, counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.core.outcomes import Outcome
+    from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import CameraSettings, Settings
 
 
-def show(path: Path, settings: Settings, *, as_json: bool) -> None:
-    """Print what a configuration means, without addresses' passwords."""
+def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> None:
+    """Print what a configuration means, without addresses' passwords, and what its rules make of who comes."""
+    found = list(outcomes.outcomes(settings, book))
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_without_passwords(settings)).decode() + "\n")
+        rows = msgspec.to_builtins(_without_passwords(settings)) | {"outcomes": msgspec.to_builtins(found)}
+        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return
     screen = console()
     table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")
@@ -31,6 +35,10 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
             zone = printable(area.name) if area.zone else "(elsewhere)"
             table.add_row(name, printable(_source(camera)), zone, _effect(area, settings))
     screen.print(table)
+    if found:
+        screen.print(_outcomes(found))
+        for line in _silent(found, book):
+            screen.print(line)
     rows = settings.trigger
     screen.print(
         f"An incident ends after {rows.gap_s:g} s without movement, or after {rows.max_s:g} s; a camera counts as "
@@ -40,6 +48,34 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
     for warning in _warnings(settings):
         screen.print(f"warning: {warning}")
     screen.print(f"{path}: valid, {counted(len(settings.cameras), 'camera')}, configuration {settings.digest()}")
+
+
+def _outcomes(found: list[Outcome]) -> Table:
+    """A row an area and time, a column a kind."""
+    kinds = [kind for kind, *_ in outcomes.KINDS]
+    table = Table("camera", "zone", "time", *kinds, title="What it comes to, without notes", title_justify="left")
+    for camera, place, zone, time in dict.fromkeys((one.camera, one.place, one.zone, one.time) for one in found):
+        cells = {one.kind: _steps(one) for one in found if (one.camera, one.place, one.time) == (camera, place, time)}
+        table.add_row(camera, printable(place) if zone else "(elsewhere)", time, *(cells[kind] for kind in kinds))
+    return table
+
+
+def _steps(one: Outcome) -> str:
+    """`log, from 60 s notify`: an action is named where it changes."""
+    said: list[tuple[int, str]] = []
+    for step in one.steps:
+        if not said or said[-1][1] != step.action:
+            said.append((step.from_s, step.action))
+    return ", ".join(f"from {from_s} s {action}" if from_s else action for from_s, action in said)
+
+
+def _silent(found: list[Outcome], book: Rulebook) -> Iterator[str]:
+    zones = {(one.camera, one.place): one.zone for one in found}
+    loud = " or ".join(action for action in book.words.action if book.loud(action))
+    for (camera, place), kinds in outcomes.silent(found).items():
+        where = f"{camera}, {printable(place)}" if zones[camera, place] else f"{camera}, elsewhere"
+        if kinds:
+            yield f"{where}: never {loud}, unless a note says so: {', '.join(kinds)}"
 
 
 def _warnings(settings: Settings) -> Iterator[str]:

@@ -14,10 +14,11 @@ from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core import digest, digest_grounding, filters, periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.eventfiles import Reader
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
-from pipeline.view.timeline import console, printable, read
+from pipeline.view.timeline import console, printable
 from stages.digests import DigestWriter
 from stages.language import chosen
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.store import Installed, Store
-    from pipeline.core.digest import Group, Line, Loudness, Period, Sentence
+    from pipeline.core.digest import Gathered, Group, Loudness, Period, Sentence
     from pipeline.core.filters import Filters
     from pipeline.core.settings import DescribeSettings
 
@@ -101,6 +102,7 @@ class Digest(NamedTuple):
     worded: Worded
     loudness: Loudness
     damaged: int
+    kept_from: str  # from when on events are kept, where that is later than was asked for
 
 
 def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
@@ -113,26 +115,28 @@ def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
         ConfigError: It is no file of events, or the period or camera is none.
         ModelError: The model that was named is not there.
     """
-    bad: list[int] = []
-    lines = [line for _, line in read(path, digest.Line, bad)]
-    if bad and not lines:
-        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
-    here = asked.zone or digest.zone(lines)
-    since, until = _span(asked, lines, here)
-    period = digest.within(_of(asked, lines), since, until)
+    reader = Reader(path, _asked_from(asked))
+    gathered = digest.gather(line for _, line in reader.events(digest.Line))
+    if reader.damaged and gathered.empty:
+        raise reader.nothing()
+    here = asked.zone or gathered.zone
+    since, until = _span(asked, gathered, here)
+    period = digest.within(_of(asked, gathered), since, until)
     made = digest.groups(period, means.loudness, here)
     worded = word(made[: digest.told_apart(period, made)], means)
     sentences = digest.sentences(period, made, worded.sentences, means.loudness)
-    found = Digest(period, here, sentences, worded, means.loudness, len(bad))
+    kept_from = "" if gathered.recorded else reader.kept_from(since)
+    damaged = sum(map(len, reader.damaged.values()))
+    found = Digest(period, here, sentences, worded, means.loudness, damaged, kept_from)
     if as_json:
         sys.stdout.write(msgspec.json.encode(plainly(found)).decode() + "\n")
     else:
         _print(found)
     if worded.silent:
         sys.stderr.write(f"the language model is not heard: {printable(worded.silent)}\n")
-    if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
-    return not bad
+    for said in (*filter(None, (kept_from,)), *reader.complaints()):
+        sys.stderr.write(f"{printable(said)}\n")
+    return not reader.damaged
 
 
 def word(made: Sequence[Group], means: Means) -> Worded:
@@ -174,13 +178,20 @@ def plainly(found: Digest) -> dict[str, object]:
         "model_silent": worded.silent or None,
         "dropped": worded.dropped,
         "lines_damaged": found.damaged,
+        "kept_from": found.kept_from or None,
     }
 
 
-def _span(asked: Asked, lines: Sequence[Line], here: tzinfo) -> tuple[datetime, datetime]:
+def _asked_from(asked: Asked) -> datetime:
+    """About when a period of now begins, before anything is read: in UTC, for want of a better zone."""
+    zone = asked.zone or UTC
+    until = periods.moment("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
+    return periods.moment("--since", asked.since, until, zone)
+
+
+def _span(asked: Asked, found: Gathered, here: tzinfo) -> tuple[datetime, datetime]:
     """The period in UTC: of recordings up to their last event, else up to now."""
-    recorded = any(line.data.clock == "media" for line in lines)
-    last = (digest.end(lines) if recorded else None) or datetime.now(UTC)
+    last = (found.last if found.recorded else None) or datetime.now(UTC)
     until = periods.moment("--until", asked.until, last, here) if asked.until else last
     since = periods.moment("--since", asked.since, until, here)
     if since >= until:
@@ -188,13 +199,13 @@ def _span(asked: Asked, lines: Sequence[Line], here: tzinfo) -> tuple[datetime, 
     return since, until
 
 
-def _of(asked: Asked, lines: Sequence[Line]) -> Sequence[Line]:
+def _of(asked: Asked, found: Gathered) -> Gathered:
     if not asked.camera:
-        return lines
-    known = sorted({line.camera for line in lines if line.camera} | asked.cameras)
+        return found
+    known = sorted(found.cameras | asked.cameras)
     if asked.camera not in known:
         raise ConfigError(f"no camera `{asked.camera}`; there are: {', '.join(known) or 'none'}")
-    return [line for line in lines if line.camera in ("", asked.camera)]  # and what the device said
+    return found.of(asked.camera)
 
 
 def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator[Told]:

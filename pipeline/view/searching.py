@@ -18,10 +18,12 @@ from models.sentences import open_sentences
 from models.tags import TagTable
 from pipeline.core import likeness, words
 from pipeline.core.errors import ConfigError
+from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.resources import config_file
-from pipeline.view.timeline import console, printable, read
+from pipeline.view.timeline import complain, console, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,13 +49,14 @@ class _Data(msgspec.Struct, frozen=True):
     evidence: tuple[_Evidence, ...] = ()
 
 
-class _Shape(msgspec.Struct, frozen=True):
+class _Shape(Head, frozen=True):
     """What is read here of an event."""
 
     time: str
     subject: str
     source: str
     data: _Data
+    type: str = ""
 
 
 class Found(NamedTuple):
@@ -67,21 +70,22 @@ class Found(NamedTuple):
     picture: str
 
 
-def search(path: Path, query: str) -> tuple[list[Found], list[int], Meant]:
-    """Rank the incidents of a file of events by a text.
+def search(reader: Reader, query: str) -> tuple[list[Found], Meant]:
+    """Rank the incidents of files of events by a text.
 
     Returns:
-        The incidents, best first; the numbers of lines that are no events; what the text was taken for.
+        The incidents, best first; what the text was taken for.
 
     Raises:
         ConfigError: The text is empty, or like nothing that pictures tell, or no incident has features.
     """
     if not query.strip():
         raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
-    bad: list[int] = []
-    rows = [(event, vector) for _, event in read(path, _Shape, bad) if (vector := _vector(event)) is not None]
+    rows = list(_pictured(reader))
     if not rows:
-        raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
+        raise ConfigError(
+            f"{reader.path}: no incident in it has features: they come with `incident.end` where there are tags"
+        )
     lexicon = words.load(config_file("words.toml"))
     finder = TextSearch(TagTable.load(catalog.verified("conse-minilm")), lexicon, open_sentences())
     meant = finder.meant(query)
@@ -91,12 +95,13 @@ def search(path: Path, query: str) -> tuple[list[Found], list[int], Meant]:
         )
     scores = finder.rank(query, [vector for _, vector in rows])
     found = [_found(event, score) for (event, _), score in zip(rows, scores, strict=True)]
-    return sorted(found, key=lambda one: -one.score), bad, meant
+    return sorted(found, key=lambda one: -one.score), meant
 
 
-def show(path: Path, query: str, most: int, *, as_json: bool) -> None:
-    """Print the incidents that fit a text best."""
-    found, bad, meant = search(path, query)
+def show(path: Path, query: str, most: int, *, as_json: bool) -> bool:
+    """Print the incidents that fit a text best. False: some lines are no events."""
+    reader = Reader(path)
+    found, meant = search(reader, query)
     if as_json:
         for one in found[:most]:
             sys.stdout.write(msgspec.json.encode(one._asdict()).decode() + "\n")
@@ -109,8 +114,20 @@ def show(path: Path, query: str, most: int, *, as_json: bool) -> None:
             cells = (f"{one.score:.2f}", one.incident, one.time, one.camera, one.what, one.picture)
             table.add_row(*(Text(printable(cell)) for cell in cells))
         console().print(table)
-    if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+    complain(reader)
+    return not reader.damaged
+
+
+def _pictured(reader: Reader) -> Iterator[tuple[_Shape, NDArray[np.float32]]]:
+    """Yield of every incident the event that holds of those with features, and these."""
+    rows: dict[tuple[str, str], tuple[Rank, _Shape, NDArray[np.float32]]] = {}
+    for _, event in reader.events(_Shape):
+        vector, ranked = _vector(event), rank(event.type, event)
+        old = rows.get((event.source, event.subject))
+        if vector is not None and (old is None or ranked >= old[0]):
+            rows[event.source, event.subject] = ranked, event, vector
+    for _, event, vector in rows.values():
+        yield event, vector
 
 
 def _vector(event: _Shape) -> NDArray[np.float32] | None:

@@ -1,24 +1,23 @@
-"""A file of events as people read it: one row an incident, in the order in which they began."""
+"""Files of events as people read them: one row an incident, in the order in which they began."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.decoding import decode, lines
 from pipeline.core.errors import ConfigError
+from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.templates import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_Kind = TypeVar("_Kind")
 _PLAIN_WIDTH = 150
 _COLUMNS = ("time (UTC)", "camera", "what", "action", "for", "says", "decided by", "ended")
 _ENDS = {
@@ -62,7 +61,7 @@ class _Data(msgspec.Struct, frozen=True):
     ended_by: str = ""
 
 
-class _Shape(msgspec.Struct, frozen=True):
+class _Shape(Head, frozen=True):
     """What is read here of an event, whichever version of us wrote it."""
 
     type: str
@@ -74,28 +73,40 @@ class _Shape(msgspec.Struct, frozen=True):
 
 
 def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> bool:
-    """Print the chosen events of a file; lines that are no events are counted, not hidden. False: there are some."""
-    bad: list[int] = []
-    found: list[dict[str, Any]] = [msgspec.json.decode(line) for line, _ in read(path, _Shape, bad)]
-    if bad and not found:
-        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
-    _check_camera(camera, found)
-    chosen = [event for event in found if _wanted(event, camera, kind)]
+    """Print the chosen events of a file and of those put away beside it.
+
+    Lines that are no events are counted, not hidden. False: there are some.
+    """
+    reader, known = Reader(path), set[str]()
+    chosen = _chosen(reader, camera, kind, known)
     if as_json:
-        for event in chosen:
-            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+        for line, _ in chosen:
+            sys.stdout.write(msgspec.json.encode(msgspec.json.decode(line)).decode() + "\n")
     else:
-        rows = chosen if everything else _joined(chosen)
-        console().print(_table(rows, printable(str(path))))
-    if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
-    return not bad
-
-
-def _check_camera(camera: str, found: list[dict[str, Any]]) -> None:
-    known = sorted({_camera(event) for event in found} - {"-"})
+        found = [msgspec.json.decode(line) for line, _ in chosen] if everything else _joined(chosen)
+    if reader.damaged and not known:
+        raise reader.nothing()
     if camera and camera not in known:
-        raise ConfigError(f"no camera `{camera}`; there are: {', '.join(known) or 'none'}")
+        raise ConfigError(f"no camera `{camera}`; there are: {', '.join(sorted(known - {'-'})) or 'none'}")
+    if not as_json:
+        console().print(_table(found, printable(str(path))))
+    complain(reader)
+    return not reader.damaged
+
+
+def complain(reader: Reader) -> None:
+    """Say what could not be read, and what is not kept."""
+    for said in (*filter(None, (reader.kept_from(),)), *reader.complaints()):
+        sys.stderr.write(f"{printable(said)}\n")
+
+
+def _chosen(reader: Reader, camera: str, kind: str, known: set[str]) -> Iterator[tuple[bytes, _Shape]]:
+    """Yield the events that are wanted; `known` gets every camera, and `-` for the device."""
+    for line, event in reader.events(_Shape):
+        name = event.source.rpartition("/camera/")[2] if "/camera/" in event.source else "-"
+        known.add(name)
+        if kind in event.type and (not camera or event.source.endswith(f"/camera/{camera}")):
+            yield line, event
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -117,38 +128,35 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
-def read(path: Path, kind: type[_Kind], bad: list[int]) -> Iterator[tuple[bytes, _Kind]]:
-    """Read a file of events, each line as it stands and as what is read of it.
+class _Row(NamedTuple):
+    """What is kept of an incident: the event that holds, and when it began."""
 
-    Args:
-        path: One JSON object a line.
-        kind: What is read of an event; a type that msgspec can read.
-        bad: Gets the numbers of the lines that are no events.
-    """
-    for number, line in enumerate(lines(path), 1):
-        try:
-            event = decode(line or b"", kind)
-        except msgspec.DecodeError:
-            bad.append(number)
-        else:
-            yield line or b"", event
+    rank: Rank
+    line: bytes
+    time: str
+    started: bool  # whether `time` is that of a start
 
 
-def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:
-    return kind in event["type"] and (not camera or event["source"].endswith(f"/camera/{camera}"))
-
-
-def _joined(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One event an incident: its last, with the time of its first. What a summary table shows is left to it."""
-    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for place, event in enumerate(chosen):
-        if ".replay.summary." in event["type"]:
+def _joined(chosen: Iterable[tuple[bytes, _Shape]]) -> list[dict[str, Any]]:
+    """One event an incident: the one that holds, with the time of its start. A summary table is left to itself."""
+    rows: dict[tuple[str, str, str], _Row] = {}
+    for place, (line, event) in enumerate(chosen):
+        if ".replay.summary." in event.type:
             continue
-        incident = ".incident." in event["type"]
-        key = (event["source"], event["subject"], "" if incident else str(place))
-        first = rows.get(key, event)
-        rows[key] = {**event, "time": first["time"]}
-    return sorted(rows.values(), key=lambda event: (event["time"], event["source"]))
+        incident = ".incident." in event.type
+        key = event.source, event.subject, "" if incident else str(place)
+        rows[key] = _later(rows.get(key), line, event)
+    found = ({**msgspec.json.decode(row.line), "time": row.time} for row in rows.values())
+    return sorted(found, key=lambda event: (event["time"], event["source"]))
+
+
+def _later(row: _Row | None, line: bytes, event: _Shape) -> _Row:
+    started, ranked = ".start." in event.type, rank(event.type, event)
+    if row is None:
+        return _Row(ranked, line, event.time, started)
+    if (started, row.started) == (True, False) or (started == row.started and event.time < row.time):
+        row = row._replace(time=event.time, started=started)
+    return row._replace(rank=ranked, line=line) if ranked >= row.rank else row
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:

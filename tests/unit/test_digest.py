@@ -54,7 +54,7 @@ def judged(action, number=1, zone="kerb", **changes):
 
 def told(*lines, since=TEN, until=SIX):
     """The sentences of a period, by templates."""
-    period = digest.within(lines, since, until)
+    period = digest.within(digest.gather(lines), since, until)
     made = digest.groups(period, LOUDNESS, UTC)
     own = made[: digest.told_apart(period, made)]
     worded = [digest.Sentence(digest.template(group), group.ids) for group in own]
@@ -305,7 +305,7 @@ def test_what_was_dropped_in_the_period_is_counted_across_restarts():
 def test_times_are_those_of_the_site_as_its_events_tell_them():
     facts = {"zone": "kerb", "camera": "gate", "local_time": "23:00", "weekday": "Sunday"}
     lines = [line("incident.start", facts=facts), line("camera.lost")]
-    assert digest.zone(lines).utcoffset(None) == timedelta(hours=1)
+    assert digest.gather(lines).zone.utcoffset(None) == timedelta(hours=1)
     assert "on Sunday at 23:00" in texts(*lines)[1]
 
 

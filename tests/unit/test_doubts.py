@@ -63,7 +63,7 @@ NOT_UNDERSTOOD = [
 HABITS = [
     "Forklifts work in hall 2 around the clock.",
     "Guards walk past the main gate every full hour, day and night.",
-    "The caretaker does his rounds in the building until 22:00.",
+    "The caretaker does his rounds in the building from 12:00 to 22:00.",
     "The night watch walks through gallery 2 every full hour.",
     "School classes gather in the lobby on weekday mornings.",
     "叉车24小时在分拣车间作业。",
@@ -103,6 +103,96 @@ def test_a_habit_that_was_not_understood_permits_only_when_confirmed(text):
 @pytest.mark.parametrize("text", [*HABITS, *PERMISSIONS])
 def test_a_habit_in_ordinary_words_and_a_permission_are_relied_on(text):
     assert read(text).polarity == "allow"
+
+
+HOURS_THAT_MAY_BE_OTHERS = {
+    "by day or by night": [
+        "Trucks may stand in the yard until 5.",
+        "Trucks may stand in the yard before 6.",
+        "Staff may be in the yard after 6.",
+        "Staff may be in the yard from seven.",
+        "Staff may be in the yard between 8 and 12 and 1 and 5.",
+        "Vans may stop at the gate from 2 to 5.",
+    ],
+    "goes over midnight": [
+        "Guests may use the terrace 10 to half past 4.",
+        "Guards may be in the hall from 22:00 to 06:00.",
+        "Sailors may be at the pier until 3 at night.",
+        "Staff may be in the yard after 8 pm.",
+        "工人晚上十点到早上六点可以进仓库。",
+    ],
+    "more than twelve hours": [
+        "The caretaker does his rounds in the building until 22:00.",
+        "Staff may be in the yard from 6:00 to 22:00.",
+        "货车早上六点到晚上十点可以停在卸货口。",
+    ],
+    "outside of hours": ["Guards may be in the hall outside 08:00-17:00."],
+    "the number of a place, or an hour": [
+        "Trucks may wait at dock 4 until 17:00.",
+        "Trucks may wait at bay 11 to 18:30.",
+        "Painters may use the lift 9 to 17.45.",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"), [(reason, text) for reason, texts in HOURS_THAT_MAY_BE_OTHERS.items() for text in texts]
+)
+def test_hours_that_may_be_others_silence_nothing_until_they_are_confirmed(reason, text):
+    (half,) = read(text).readings
+    assert any(reason in why for why in half.assumed)
+    assert read(text).polarity == "none"
+    assert notes.confirmed(read(text), "allow").polarity == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guards walk along the fence at night.",
+        "Staff may be in the yard from 8 to 12.",
+        "Vans may stop at the gate each afternoon from 2 to 5.",
+        "Bakers are in the kitchen from 2 to 7 every night.",
+        "Staff may be in the yard until 5 pm.",
+        "Forklifts work in hall 2 on weekdays.",
+        "Trucks may wait at dock 4, until 17:00.",
+    ],
+)
+def test_hours_that_are_clear_are_relied_on(text):
+    assert read(text).polarity == "allow"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("a number was not understood", "工人早9晚6在院子可以"),
+        ("anybody anywhere", "people may be everywhere, also at night"),
+        ("nobody checks: `unless`", "Workers may be in the yard unless it rains"),
+        ("nobody checks: `unless`", "Workers may be in the yard unless guards are there."),
+        ("nobody checks: `except if`", "Trucks may be in the yard except if it snows."),
+        ("a language that is not read", "Autos sind im yard verboten."),
+        ("a language that is not read", "Les cars sont autorisés dans la yard."),
+        ("a language that is not read", "Машины могут стоять во дворе."),
+    ],
+)
+def test_what_nobody_can_rely_on_stays_doubtful_when_confirmed(reason, text):
+    note = notes.confirmed(read(text), "allow")
+    permitting = [one for one in note.readings if one.effect == "allowed"]
+    assert any(reason in why for one in permitting for why in one.unclear)
+    assert not any(one.sure for one in permitting)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("dont call me about people in the yard", True),
+        ("You dont need to report dogs on the lawn.", True),
+        ("People cant be in the yard.", False),
+        ("People arent allowed in the yard.", False),
+        ("Guests mustnt be in the yard.", False),
+    ],
+)
+def test_negations_without_an_apostrophe_are_negations(text, allowed):
+    assert ([one.effect for one in read(text).readings if one.sure] == ["allowed"]) == allowed
 
 
 def test_confirming_a_habit_makes_it_a_permission():

@@ -150,3 +150,37 @@ def test_a_note_sums_up_its_halves():
     allowed, forbidden = Reading("allowed"), Reading("forbidden")
     assert Note("", (allowed, forbidden)).polarity == "dual"
     assert Note("", (forbidden, Reading("allowed", exception=True))).polarity == "except"
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "where", "hours"),
+    [
+        ("Trucks may wait at dock 4 until 17:00.", ("truck",), ("dock 4",), ((300, 1020),)),
+        ("Staff may be in the shop 8-12 and 13-17", ("worker",), ("shop",), ((480, 720), (780, 1020))),
+        ("call me if anyone is in the yard before 6", ("person",), ("yard",), ((0, 360),)),
+        ("no vehicles after 20h", ("vehicle",), (), ((1200, 299),)),
+        ("叉车旁边不许站人", ("person",), (), ()),
+    ],
+)
+def test_places_and_hours_are_told_apart(text, who, where, hours):
+    reading = read(text).readings[0]
+    assert (reading.who, reading.where, reading.when.hours) == (who, where, hours)
+
+
+def test_but_not_on_a_day_leaves_the_other_days():
+    (half,) = read("Visitors may be in the garden, but not on Mondays.").readings
+    assert (half.effect, half.when.weekdays) == ("allowed", (1, 2, 3, 4, 5, 6))
+
+
+def test_an_exception_in_chinese_is_for_whom_it_names():
+    forbidden, allowed = read("机房除了管理员谁都不能进").readings
+    assert (forbidden.effect, forbidden.who) == ("forbidden", ())
+    assert (allowed.effect, allowed.who, allowed.exception) == ("allowed", ("caretaker",), True)
+
+
+def test_a_second_prohibition_is_about_whom_it_names():
+    found = read("Boats at pier 9 are locked, no people. Ever.").readings
+    assert [(one.effect, one.who, one.where) for one in found] == [
+        ("forbidden", ("boat",), ("pier 9",)),
+        ("forbidden", ("person",), ("pier 9",)),
+    ]

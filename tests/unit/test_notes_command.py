@@ -241,20 +241,30 @@ def evaluated(*options):
 def test_sentences_that_permit_nothing_silence_nothing():
     found = evaluated("--set", str(SETS / "blind.jsonl"), "--no-encoder", "--compile")
     assert found["missed"] == 0
-    assert found["reading_accuracy"] >= 0.97
-    assert found["decision"] >= 0.85
+    assert found["reading_accuracy"] >= 0.98
+    assert found["decision"] >= 0.84  # hours that are long or go over midnight wait to be confirmed as well
 
 
 @pytest.mark.parametrize("name", ["test", "hand"])
-def test_verdicts_are_as_good_as_they_were(name):
+def test_verdicts_of_notes_that_nobody_confirmed_yet_miss_nothing(name):
     found = evaluated("--set", str(SETS / f"{name}.jsonl"), "--no-encoder", "--compile")
-    assert found["decision"] >= 0.95  # as read: what was not understood waits to be confirmed
+    assert found["missed"] == 0
+    assert found["decision"] >= 0.93
+    assert found["false_rate"] <= 0.05
+    assert found["reading_accuracy"] >= 0.99
+    assert found["injection_changed"] == 0
+    assert found["copy_exact"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["test", "hand"])
+def test_verdicts_of_confirmed_notes_are_as_good_as_they_were(name):
+    found = evaluated("--set", str(SETS / f"{name}.jsonl"), "--no-encoder")
+    assert found["decision"] >= 0.98
     assert found["missed"] == 0
     assert found["false_rate"] <= 0.03
     assert found["right_note"] >= 0.95
     assert found["injection_changed"] == 0
     assert found["copy_exact"] == 1.0
-    assert found["reading_accuracy"] >= 0.95
     assert found["coverage_at_95"] >= 0.9
 
 

@@ -35,6 +35,13 @@ def test_a_rule_is_hit(made, place, moment, rule):
 
 
 @pytest.mark.parametrize(
+    ("place", "rule"), [(area(restricted=True), "restricted_zone"), (area(open_hours="07:00-18:00"), "after_hours")]
+)
+def test_movement_that_nobody_could_name_may_be_somebody(place, rule):
+    assert rules(course(), place, NIGHT) == ("motion", rule)
+
+
+@pytest.mark.parametrize(
     ("made", "place", "moment"),
     [
         (with_seen(seen()), area(), NOON),

@@ -425,6 +425,18 @@ def test_an_incident_of_a_recording_that_ended_is_ended_though_other_cameras_go_
     assert gate.events()[-1].data.ended_by == "eof"
 
 
+@pytest.mark.parametrize("outside", ["watch", "ignore"])
+def test_a_zone_knows_what_was_seen_of_a_thing_before_it_came(camera, outside):
+    zones = {"yard": {"polygon": [[0.5, 0], [1, 0], [1, 1], [0.5, 1]], "restricted": True}}
+    gate = camera(cameras={"gate": {"source": "x", "zones": zones, "outside_zones": outside}})
+    for count, left in enumerate((0.30, 0.34, 0.38, 0.42)):
+        gate.see(count / 4, seen(likelihood=0.9, box=(left, 0.4, left + 0.1, 0.8)))
+    gate.see(1, seen(likelihood=0.36, box=(0.46, 0.4, 0.56, 0.8)))
+    start = next(event for event in gate.events() if event.data.facts.zone == "yard")
+    assert (start.data.facts.object.class_, start.data.facts.object.likelihood) == ("person", 0.9)
+    assert "restricted_zone" in start.data.facts.rules_hit
+
+
 def test_every_thing_is_placed_once_however_many_zones_there_are(camera, monkeypatch):
     placed = []
     monkeypatch.setattr(areas, "area_of", lambda box, _: placed.append(box))

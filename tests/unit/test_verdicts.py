@@ -34,7 +34,10 @@ def own(tmp_path, old, new):
 @pytest.mark.parametrize(
     ("changes", "rule", "action"),
     [
-        ({}, "person", "ignore"),
+        ({}, "person", "log"),
+        ({"rules_hit": ("restricted_zone", "class_uncertain")}, "restricted", "alarm"),
+        ({"label": "none", "rules_hit": ("motion", "restricted_zone")}, "movement, restricted", "notify"),
+        ({"label": "none", "rules_hit": ("motion", "after_hours")}, "movement, late", "notify"),
         ({"rules_hit": ("restricted_zone",)}, "restricted", "alarm"),
         ({"rules_hit": ("zone_entered",), "light": "night"}, "person in a zone, late", "alarm"),
         ({"rules_hit": ("loiter",)}, "loitering", "notify"),
@@ -48,6 +51,23 @@ def own(tmp_path, old, new):
 def test_without_notes_the_table_decides(changes, rule, action):
     verdict = judge().verdict(facts(**changes))
     assert (verdict.rule, verdict.action, verdict.because, verdict.note) == (rule, action, "rules", 0)
+
+
+@pytest.mark.parametrize("rule", BOOK.rule, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("effect", ["ignore", "log", "notify", "alarm"])
+def test_a_permission_never_makes_a_verdict_louder(rule, effect):
+    severity = dict(zip(BOOK.words.action, BOOK.words.severity, strict=True))[effect]
+    then = msgspec.structs.replace(BOOK.notes.allowed.then, action=effect, severity=severity)
+    allowed = msgspec.structs.replace(BOOK.notes.allowed, then=then)
+    only = msgspec.structs.replace(rule, if_=rulebook.Condition())
+    notes = msgspec.structs.replace(BOOK.notes, allowed=allowed)
+    book = msgspec.structs.replace(BOOK, rule=(only,), notes=notes)
+    match = speaking.Match(1.0, compile_note("Guests may be here.", LEXICON).readings, named=True, step="words")
+    verdict = verdicts.decide(facts(), book, [match])
+    assert verdict.because == "note"
+    for slot in ("action", "severity"):
+        scale = getattr(book.words, slot)
+        assert scale.index(getattr(verdict, slot)) <= scale.index(getattr(rule.then, slot))
 
 
 def test_a_note_that_surely_speaks_silences_an_alarm():
@@ -155,7 +175,7 @@ def test_a_permission_of_this_hour_beats_a_general_prohibition():
 
 def test_who_passes_at_another_hour_is_not_raised_as_the_guard_who_is_late():
     verdict = judge("Guards walk past the main gate every full hour.").verdict(facts("main gate", local_time="14:20"))
-    assert (verdict.because, verdict.action) == ("note_silent", "ignore")
+    assert (verdict.because, verdict.action) == ("note_silent", "log")
 
 
 def test_a_note_about_another_kind_or_another_side_does_not_speak():
