@@ -1,0 +1,126 @@
+"""Files that somebody else may have put there: only regular ones are opened, of bounded size, and no link is followed.
+
+A FIFO would be waited for, a device may have no end or do something when it is opened, and a link planted in a folder
+leads what we write elsewhere. All of that is an OSError here, with the file's name and what to do about it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = 16 << 20
+"""Bytes that a configuration, a table or a manifest of ours may have; real ones have some thousand."""
+
+_PART = ".part"
+_CHUNK = 1 << 20
+_KINDS = (
+    (stat.S_ISDIR, errno.EISDIR, "a folder"),
+    (stat.S_ISLNK, errno.ELOOP, "a link, which is not followed here"),
+    (stat.S_ISFIFO, errno.EINVAL, "a pipe"),
+    (stat.S_ISSOCK, errno.EINVAL, "a socket"),
+)
+
+
+def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, follow: bool = False) -> int:
+    """Open a file, and never wait for it.
+
+    Args:
+        path: The file.
+        flags: As `os.open` has them; O_CLOEXEC, and O_NOFOLLOW unless `follow`, are added.
+        mode: Of a file that is made.
+        follow: A link to a regular file will do: an operator named this path, nobody else can have put it there.
+
+    Returns:
+        A descriptor, which the caller closes.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file; with the file's name and a text that says what it is.
+    """
+    try:
+        _check_regular(path, path.stat(follow_symlinks=follow))
+    except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
+    kept = flags & ~os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, kept, mode)
+    try:
+        _check_regular(path, os.fstat(descriptor))  # again: the name may have come to mean another file meanwhile
+        os.set_blocking(descriptor, True)
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+    except OSError as error:
+        os.close(descriptor)
+        error.filename = error.filename or str(path)
+        raise
+    return descriptor
+
+
+def read_bounded(path: Path, most_bytes: int = SMALL, *, follow: bool = False) -> bytes:
+    """Read a small file whole.
+
+    Args:
+        path: The file.
+        most_bytes: A file with more is refused, whatever size it says it has.
+        follow: See `open_regular`.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or is too large.
+    """
+    blocks, size = [], 0
+    with os.fdopen(open_regular(path, follow=follow), "rb") as file:
+        while block := file.read(min(_CHUNK, most_bytes + 1 - size)):
+            blocks.append(block)
+            size += len(block)
+    if size > most_bytes:
+        raise OSError(errno.EFBIG, f"has more than {_told(most_bytes)}: another file must be meant", str(path))
+    return b"".join(blocks)
+
+
+def replace(path: Path, data: bytes, mode: int = 0o640) -> None:
+    """Write a small file beside the old one and put it in its place: a reader sees the old one or the new one.
+
+    A link in its place is replaced, not followed.
+
+    Raises:
+        OSError: It cannot be written; the old one is as it was.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
+    part.unlink(missing_ok=True)  # of a process that was killed; or planted, as the name can be guessed
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    """Raise OSError unless it is a regular file."""
+    if stat.S_ISREG(status.st_mode):
+        return
+    found = ((number, what) for fits, number, what in _KINDS if fits(status.st_mode))
+    number, what = next(found, (errno.EINVAL, "a device"))
+    raise OSError(number, f"is {what}, not a regular file: move it away, or name another", str(path))
+
+
+def _told(size: int) -> str:
+    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size} bytes"
