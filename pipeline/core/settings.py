@@ -406,7 +406,10 @@ def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
         yield where, f"a camera needs a source, without spaces around it: {kinds}"
     elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in _KINDS:
         near = difflib.get_close_matches(kind[1].lower(), _KINDS, 1, 0.5)
-        yield where, f"no kind of source `{kind[1]}:`" + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
+        named = (
+            f"no kind of source `{kind[1]}:`" if near or text[kind.end() :].startswith("//") else "no kind of source"
+        )
+        yield where, named + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
     elif kind and kind[1].lower() in _KINDS[:4] and not text[kind.end() :].startswith("//"):
         yield where, f"`{kind[1]}:` is followed by `//`"
 

@@ -50,7 +50,7 @@ def _warnings(settings: Settings) -> Iterator[str]:
         yield "encode.artefact is not used: encode.backend is cpu, which runs the model itself"
     for name, camera in settings.cameras.items():
         if "://" not in camera.source and ":" not in camera.source and not Path(camera.source).exists():
-            yield f"cameras.{name}.source: {camera.source}: no such file or device"
+            yield f"cameras.{name}.source: {_source(camera)}: no such file or device"
 
 
 def _effect(area: areas.Area, settings: Settings) -> str:
