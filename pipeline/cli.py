@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from pipeline.core.errors import ModelError, PipelineError
+from pipeline.core.errors import DamagedError, ModelError, PipelineError
+from pipeline.core.printing import harmless, printable
 from pipeline.resources import config_file, own_or_ours
 from pipeline.view import completing
 
@@ -49,6 +50,8 @@ class _Command(click.Group):
         _open_streams()
         try:
             return super().invoke(ctx)
+        except DamagedError as error:
+            _fail(str(error), DAMAGED)
         except ModelError as error:  # damaged, out of reach, or no room: nothing that was written wrongly
             _fail(str(error), FAILED)
         except PipelineError as error:
@@ -59,8 +62,9 @@ class _Command(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(WHOLE)
         except OSError as error:  # a folder that is not ours, a disk that is full
-            reason = str(error.strerror or error)
-            _fail(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
+            _fail(_reason(error), FAILED)
+        except MemoryError:
+            _fail("there is not memory enough for this: free some, or give it less to read", FAILED)
 
 
 def _print_file(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -139,7 +143,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     settings = _with_model(_settings(config), model, state_dir)
     if settings.cameras and not camera and not quiet:
-        click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
+        click.echo(printable(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}"), err=True)
     recordings = replaying.find(paths)
     if live:
         if began or jobs or as_json or heat is not None:
@@ -203,7 +207,8 @@ def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -
     """Rank the incidents of FILE by how well TEXT fits their pictures: kinds of things and scenes, no colours."""
     from pipeline.view import searching
 
-    searching.show(file, " ".join(text), most, as_json=as_json)
+    if not searching.show(file, " ".join(text), most, as_json=as_json):
+        sys.exit(DAMAGED)
 
 
 @events.command("show")
@@ -860,15 +865,21 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from pipeline.core import notebook
+    from pipeline.core.decoding import Damage
     from pipeline.view import cases
     from pipeline.view import notes as view
+    from pipeline.view.output import complain
     from pipeline.view.verdicts import Means
     from stages.language import chosen
 
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
-    done = view.checked(cases.past(file, camera), book, means, quiet=quiet)
+    bad = Damage()
+    done = view.checked(cases.past(file, bad, camera), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
+    if bad:
+        complain(bad.told(file))
+        sys.exit(DAMAGED)
 
 
 @notes.command("remove")
@@ -1040,5 +1051,12 @@ def _open_streams() -> None:
 
 
 def _fail(text: str, status: int) -> NoReturn:
-    click.echo(f"pipeline: {text}", err=True)
+    click.echo(f"pipeline: {harmless(text)}", err=True)
     sys.exit(status)
+
+
+def _reason(error: OSError) -> str:
+    """One line of what the system refused."""
+    reason = str(error.strerror or error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
+    return f"{name}: {reason}" if name is not None else reason

@@ -78,8 +78,14 @@ def read_bounded(path: Path, most_bytes: int = SMALL, *, follow: bool = False) -
             blocks.append(block)
             size += len(block)
     if size > most_bytes:
-        raise OSError(errno.EFBIG, f"has more than {_told(most_bytes)}: another file must be meant", str(path))
+        raise _too_large(path, most_bytes)
     return b"".join(blocks)
+
+
+def check_size(path: Path, most_bytes: int) -> None:
+    """Raise OSError where a file that will be read piece by piece is larger than it can be meant to be."""
+    if path.stat().st_size > most_bytes:
+        raise _too_large(path, most_bytes)
 
 
 def replace(path: Path, data: bytes, mode: int = 0o640) -> None:
@@ -122,5 +128,6 @@ def _check_regular(path: Path, status: os.stat_result) -> None:
     raise OSError(number, f"is {what}, not a regular file: move it away, or name another", str(path))
 
 
-def _told(size: int) -> str:
-    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size} bytes"
+def _too_large(path: Path, most_bytes: int) -> OSError:
+    size = f"{most_bytes >> 20} MB" if most_bytes >= 1 << 20 else f"{most_bytes} bytes"
+    return OSError(errno.EFBIG, f"has more than {size}: another file must be meant", str(path))

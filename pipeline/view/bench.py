@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pipeline.core.baseline import MEASURES
-from pipeline.view.timeline import console
+from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +47,7 @@ def show(found: Baseline, changed: dict[int, dict[str, float]], folder: Path, *,
     """
     if as_json:
         content = msgspec.to_builtins(found) | {"changes": changed, "folder": str(folder)}
-        sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+        say_json(content)
         return
     screen = console()
     table = Table("", *_heads(found), title=_title(found), title_justify="left")

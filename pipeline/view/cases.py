@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import decode
-from pipeline.core.errors import ConfigError
+from pipeline.core.decoding import convert, decode_whole, lines
+from pipeline.core.errors import ConfigError, DamagedError
 from pipeline.core.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pipeline.core.decoding import Damage
 
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _CLOSED = {"light": get_args(vocabulary.Light)}
@@ -29,7 +31,7 @@ def facts(row: dict[str, Any]) -> Facts:
         KeyError, TypeError: The same.
     """
     closed = _closed(row, _CLOSED) | {"track": row["track"] | _closed(row["track"], _CLOSED_OF_TRACK)}
-    found = msgspec.convert(row | closed, Facts)
+    found = convert(row | closed, Facts)
     if found.local_time and not _CLOCK.fullmatch(found.local_time):
         raise msgspec.ValidationError(f"local_time is {found.local_time!r:.40}, write HH:MM")
     return found
@@ -39,44 +41,57 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read JSON lines with their numbers.
 
     Raises:
-        ConfigError: A line is no JSON object.
+        DamagedError: A line is no JSON object.
     """
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, decode(line, dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise ConfigError(
-                f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
-            ) from error
+    for number, row in _rows(path):
+        if isinstance(row, str):
+            raise DamagedError(f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({row})")
+        yield number, row
 
 
-def past(path: Path, camera: str = "") -> list[tuple[str, Facts]]:
+def past(path: Path, bad: Damage, camera: str = "") -> list[tuple[str, Facts]]:
     """Read past incidents: events of the product, the last event of each with facts; or lines with `id` and `facts`.
 
     Args:
         path: The file.
+        bad: Gets the numbers of the lines that cannot be read.
         camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
 
     Raises:
-        ConfigError: There is no incident in it, or one with facts that cannot be read.
+        ConfigError: There is no incident in it.
     """
     found: dict[str, Facts] = {}
-    for number, row in rows(path):
-        data = row.get("data")
-        told = data.get("facts") if isinstance(data, dict) else row.get("facts")
-        if not isinstance(told, dict):
-            continue  # events of cameras and of the system
-        try:
-            found[str(row.get("subject") or row.get("id") or number)] = facts(told)
-        except (msgspec.MsgspecError, TypeError, KeyError) as error:
-            raise ConfigError(f"{path}, line {number}: no incident with `facts` ({error})") from error
+    for number, row in _rows(path):
+        if isinstance(row, str):
+            bad.add(number)
+        elif (told := _told(row)) is not None:  # else an event of cameras or of the system
+            try:
+                found[str(row.get("subject") or row.get("id") or number)] = facts(told)
+            except (msgspec.MsgspecError, TypeError, KeyError):
+                bad.add(number)
     if not found:
-        raise ConfigError(f"{path}: holds no incident with `facts`")
+        raise ConfigError(f"{path}: holds no incident with `facts`" + (f"; {bad.told(path)}" if bad else ""))
     if camera:
         return [(name, msgspec.structs.replace(one, camera=camera)) for name, one in found.items()]
     return list(found.items())
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Lines that are not blank, with their numbers; why one cannot be read, in its place."""
+    for number, line in enumerate(lines(path), 1):
+        if line is not None and not line.strip():
+            continue
+        try:
+            yield number, decode_whole(line or b"")
+        except msgspec.DecodeError as error:
+            yield number, str(error)
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any] | None:
+    """The facts in a line; None: there are none."""
+    data = row.get("data")
+    told = data.get("facts") if isinstance(data, dict) else row.get("facts")
+    return told if isinstance(told, dict) else None
 
 
 def _closed(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:

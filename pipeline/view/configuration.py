@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,9 @@ import msgspec
 from rich.table import Table
 
 from pipeline.core import areas
+from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
-from pipeline.view.timeline import console, counted, printable
+from pipeline.view.output import console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def show(path: Path, settings: Settings, *, as_json: bool) -> None:
     """Print what a configuration means, without addresses' passwords."""
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_without_passwords(settings)).decode() + "\n")
+        say_json(_without_passwords(settings))
         return
     screen = console()
     table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,11 +12,14 @@ from rich.text import Text
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core import digest, digest_grounding, filters, periods
+from pipeline.core.decoding import Damage
 from pipeline.core.errors import ConfigError, EngineError, ModelError
+from pipeline.core.printing import printable
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
-from pipeline.view.timeline import console, printable, read
+from pipeline.view.output import complain, console, say_json
+from pipeline.view.timeline import read
 from stages.digests import DigestWriter
 from stages.language import chosen
 
@@ -113,25 +115,25 @@ def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
         ConfigError: It is no file of events, or the period or camera is none.
         ModelError: The model that was named is not there.
     """
-    bad: list[int] = []
+    bad = Damage()
     lines = [line for _, line in read(path, digest.Line, bad)]
     if bad and not lines:
-        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
+        raise ConfigError(f"{path}: not a file of events: none of its {bad.count} lines is one")
     here = asked.zone or digest.zone(lines)
     since, until = _span(asked, lines, here)
     period = digest.within(_of(asked, lines), since, until)
     made = digest.groups(period, means.loudness, here)
     worded = word(made[: digest.told_apart(period, made)], means)
     sentences = digest.sentences(period, made, worded.sentences, means.loudness)
-    found = Digest(period, here, sentences, worded, means.loudness, len(bad))
+    found = Digest(period, here, sentences, worded, means.loudness, bad.count)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(plainly(found)).decode() + "\n")
+        say_json(plainly(found))
     else:
         _print(found)
     if worded.silent:
-        sys.stderr.write(f"the language model is not heard: {printable(worded.silent)}\n")
+        complain(f"the language model is not heard: {printable(worded.silent)}")
     if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+        complain(bad.told(path))
     return not bad
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +14,12 @@ from models.store import Store
 from pipeline.core import diagnosis
 from pipeline.core.diagnosis import Finding
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.printing import printable
 from pipeline.runtime import cores, examining
 from pipeline.runtime.apart import apart
 from pipeline.runtime.cores import HERE
 from pipeline.runtime.examining import Device, Model
-from pipeline.view.timeline import console, counted, printable
+from pipeline.view.output import console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def examined(settings: Settings, state: Path, sysfs: Path | None) -> Report:
 def show(report: Report, *, as_json: bool) -> None:
     """Print it."""
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_plain(report)).decode() + "\n")
+        say_json(_plain(report))
         return
     screen = console()
     table = Table("", "what", "found", "remedy")

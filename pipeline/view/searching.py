@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,9 +16,12 @@ from models.search import Meant, TextSearch
 from models.sentences import open_sentences
 from models.tags import TagTable
 from pipeline.core import likeness, words
+from pipeline.core.decoding import Damage
 from pipeline.core.errors import ConfigError
+from pipeline.core.printing import printable
 from pipeline.resources import config_file
-from pipeline.view.timeline import console, printable, read
+from pipeline.view.output import complain, console, say_json
+from pipeline.view.timeline import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,18 +69,18 @@ class Found(NamedTuple):
     picture: str
 
 
-def search(path: Path, query: str) -> tuple[list[Found], list[int], Meant]:
+def search(path: Path, query: str) -> tuple[list[Found], Damage, Meant]:
     """Rank the incidents of a file of events by a text.
 
     Returns:
-        The incidents, best first; the numbers of lines that are no events; what the text was taken for.
+        The incidents, best first; lines that are no events; what the text was taken for.
 
     Raises:
         ConfigError: The text is empty, or like nothing that pictures tell, or no incident has features.
     """
     if not query.strip():
         raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
-    bad: list[int] = []
+    bad = Damage()
     rows = [(event, vector) for _, event in read(path, _Shape, bad) if (vector := _vector(event)) is not None]
     if not rows:
         raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
@@ -94,12 +96,12 @@ def search(path: Path, query: str) -> tuple[list[Found], list[int], Meant]:
     return sorted(found, key=lambda one: -one.score), bad, meant
 
 
-def show(path: Path, query: str, most: int, *, as_json: bool) -> None:
-    """Print the incidents that fit a text best."""
+def show(path: Path, query: str, most: int, *, as_json: bool) -> bool:
+    """Print the incidents that fit a text best; whether every line of the file was an event."""
     found, bad, meant = search(path, query)
     if as_json:
         for one in found[:most]:
-            sys.stdout.write(msgspec.json.encode(one._asdict()).decode() + "\n")
+            say_json(one._asdict())
     else:
         near = ", ".join(f"{name} {share:.0%}" for name, share in meant.shares[:3])
         left = f"; not told by pictures: {', '.join(meant.untold)}" if meant.untold else ""
@@ -110,7 +112,8 @@ def show(path: Path, query: str, most: int, *, as_json: bool) -> None:
             table.add_row(*(Text(printable(cell)) for cell in cells))
         console().print(table)
     if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+        complain(bad.told(path))
+    return not bad
 
 
 def _vector(event: _Shape) -> NDArray[np.float32] | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.decoding import decode, lines
+from pipeline.core.decoding import Damage, convert, decode_whole, lines
 from pipeline.core.errors import ConfigError
+from pipeline.core.printing import printable
 from pipeline.core.templates import duration
+from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,17 +40,32 @@ _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
 class _Scene(msgspec.Struct, frozen=True):
+    class_: str = msgspec.field(name="class", default="")
     label: str = ""
     likelihood: float = 0.0
 
 
+class _Fields(msgspec.Struct, frozen=True):
+    action: str = ""
+    rule: str = ""
+    because: str = ""
+    note: str = ""
+    note_text: str = ""
+    not_weighed: str = ""
+    not_weighed_because: str = ""
+
+
 class _Analysis(msgspec.Struct, frozen=True):
     summary: str = ""
-    fields: dict[str, Any] = {}
+    fields: _Fields = _Fields()
+
+
+class _Track(msgspec.Struct, frozen=True):
+    dwell_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    track: dict[str, Any] = {}
+    track: _Track = _Track()
     rules_hit: list[str] = []
 
 
@@ -60,6 +75,7 @@ class _Data(msgspec.Struct, frozen=True):
     analysis: _Analysis = _Analysis()
     details: dict[str, Any] = {}
     ended_by: str = ""
+    priority: str = ""
 
 
 class _Shape(msgspec.Struct, frozen=True):
@@ -75,20 +91,20 @@ class _Shape(msgspec.Struct, frozen=True):
 
 def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> bool:
     """Print the chosen events of a file; lines that are no events are counted, not hidden. False: there are some."""
-    bad: list[int] = []
-    found: list[dict[str, Any]] = [msgspec.json.decode(line) for line, _ in read(path, _Shape, bad)]
+    bad = Damage()
+    found = [event for event, _ in read(path, _Shape, bad)]
     if bad and not found:
-        raise ConfigError(f"{path}: not a file of events: none of its {len(bad)} lines is one")
+        raise ConfigError(f"{path}: not a file of events: none of its {bad.count} lines is one")
     _check_camera(camera, found)
     chosen = [event for event in found if _wanted(event, camera, kind)]
     if as_json:
         for event in chosen:
-            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+            say_json(event)
     else:
         rows = chosen if everything else _joined(chosen)
         console().print(_table(rows, printable(str(path))))
     if bad:
-        sys.stderr.write(f"{path}: {len(bad)} lines are no events, the first is line {bad[0]}\n")
+        complain(bad.told(path))
     return not bad
 
 
@@ -98,40 +114,25 @@ def _check_camera(camera: str, found: list[dict[str, Any]]) -> None:
         raise ConfigError(f"no camera `{camera}`; there are: {', '.join(known) or 'none'}")
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for our tables where there is none.
-
-    Names of files, zones and cameras are shown as they are: [what] looks like markup to rich is none.
-    """
-    plain = Console(stderr=stderr, markup=False, emoji=False)
-    return plain if plain.is_terminal else Console(stderr=stderr, markup=False, emoji=False, width=_PLAIN_WIDTH)
-
-
-def counted(number: int, what: str) -> str:
-    """Say a number of things: 1 camera, 2 cameras."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def printable(text: str) -> str:
-    """Text for a terminal: what would move its cursor or change its colours is shown as a mark."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
-
-
-def read(path: Path, kind: type[_Kind], bad: list[int]) -> Iterator[tuple[bytes, _Kind]]:
-    """Read a file of events, each line as it stands and as what is read of it.
+def read(path: Path, kind: type[_Kind], bad: Damage) -> Iterator[tuple[dict[str, Any], _Kind]]:
+    """Read a file of events, each line as a table of all that is in it and as what is read of it.
 
     Args:
         path: One JSON object a line.
         kind: What is read of an event; a type that msgspec can read.
-        bad: Gets the numbers of the lines that are no events.
+        bad: Gets the numbers of the lines that are no events; each is read whole, so that all who read a file agree.
+
+    Raises:
+        OSError: The file cannot be read.
     """
     for number, line in enumerate(lines(path), 1):
         try:
-            event = decode(line or b"", kind)
+            event = decode_whole(line or b"")
+            found = convert(event, kind)
         except msgspec.DecodeError:
-            bad.append(number)
+            bad.add(number)
         else:
-            yield line or b"", event
+            yield event, found
 
 
 def _wanted(event: dict[str, Any], camera: str, kind: str) -> bool:
