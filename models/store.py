@@ -16,6 +16,7 @@ import msgspec
 from models import catalog, fetch
 from models.llm import convert, folder
 from models.table import Name, table
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
@@ -129,7 +130,7 @@ class Store:
             raise ModelError(f"{found.name}/{found.version} is damaged ({problems[0]}): convert or pull it again")
         data = msgspec.json.encode(_Active(found.name, found.version))
         try:
-            folder.write_atomically(self.root / _ACTIVE, data + b"\n")
+            files.replace(self.root / _ACTIVE, data + b"\n")
         except OSError as error:
             raise folder.failure(error, self.root / _ACTIVE, len(data)) from error
         return found._replace(active=True)
@@ -197,7 +198,7 @@ class Store:
 
     def _active(self) -> tuple[str, str] | None:
         try:
-            found = decode((self.root / _ACTIVE).read_bytes(), _Active)
+            found = decode(files.read_bounded(self.root / _ACTIVE), _Active)
         except (OSError, msgspec.DecodeError):
             return None
         return found.name, found.version

@@ -914,14 +914,13 @@ def _notes_file(state_dir: Path | None) -> Path:
 
 def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
     """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
-    from models.llm.folder import write_atomically
-    from pipeline.core import notebook
+    from pipeline.core import files, notebook
     from pipeline.runtime import folders
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with folders.one_at_a_time(path.with_suffix(".lock")):
         changed = change(notebook.load(path))
-        write_atomically(path, notebook.encoded(changed))
+        files.replace(path, notebook.encoded(changed))
     return changed
 
 

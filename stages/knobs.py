@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
 
-from pipeline.core import sysfs
+from pipeline.core import files, sysfs
 from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class Knobs:
         if self._kept is None or not self._kept.exists():
             return {}, {}
         try:
-            left = decode(self._kept.read_bytes(), dict[str, int])
+            left = decode(files.read_bounded(self._kept), dict[str, int])
         except (OSError, msgspec.DecodeError) as error:
             log.warning("originals_unreadable", file=str(self._kept), reason=str(error))
             return {}, {}
@@ -116,7 +115,7 @@ class Knobs:
         everything = self._elsewhere | originals
         try:
             if self._kept is not None and everything:
-                self._write_down(self._kept, everything)
+                files.replace(self._kept, msgspec.json.encode(everything))
             elif self._kept is not None:
                 self._kept.unlink(missing_ok=True)
         except OSError as error:
@@ -124,15 +123,6 @@ class Knobs:
             return False
         self._originals = originals
         return True
-
-    @staticmethod
-    def _write_down(path: Path, everything: dict[str, int]) -> None:
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
-            file.write(msgspec.json.encode(everything))
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
 
 
 def _heats(knob: Knob) -> bool:

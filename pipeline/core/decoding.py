@@ -68,7 +68,7 @@ def decode_whole(text: bytes | str) -> dict[str, Any]:
     return found
 
 
-def convert(table: dict[str, Any], kind: type[_T]) -> _T:
+def convert(table: Any, kind: type[_T]) -> _T:
     """Turn what was read into a type. Raises msgspec.DecodeError."""
     try:
         return msgspec.convert(table, kind)

@@ -82,6 +82,11 @@ def read_bounded(path: Path, most_bytes: int = SMALL, *, follow: bool = False) -
     return b"".join(blocks)
 
 
+def is_name(text: str) -> bool:
+    """Whether a text names an entry of a folder, and nothing beside or below it."""
+    return text not in {"", ".", ".."} and not {"/", "\0"} & set(text)
+
+
 def check_size(path: Path, most_bytes: int) -> None:
     """Raise OSError where a file that will be read piece by piece is larger than it can be meant to be."""
     if path.stat().st_size > most_bytes:

@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from msgspec import Meta, field
 
+from pipeline.core import files
 from pipeline.core.errors import ConfigError
 from pipeline.core.geometry import Polygon
+from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
 from pipeline.core.vocabulary import CameraId
 
@@ -281,18 +283,24 @@ class Problem(msgspec.Struct, frozen=True):
 def load(path: Path) -> Settings:
     """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        text = _read(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: cannot be read: byte {error.start} is no UTF-8: save it as UTF-8 text") from error
     settings, problems = parse(text)
     if settings is None or problems:
-        raise ConfigError("\n".join(f"{path}:{problem.line}: {problem.text}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}:{problem.line}: {printable(problem.text)}" for problem in problems))
     return settings
 
 
 def at(path: Path, where: str) -> str:
     """Return where a file says a key, or the table above it, as FILE:LINE. Raises OSError."""
-    return f"{path}:{_line(_lines(path.read_text(encoding='utf-8-sig')), where)}"
+    return f"{path}:{_line(_lines(_read(path)), where)}"
+
+
+def _read(path: Path) -> str:
+    return files.read_bounded(path, follow=True).decode("utf-8-sig")  # some editors begin with a mark
 
 
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pipeline.core import files
 from pipeline.core.baseline import MEASURES
 from pipeline.view.output import console, say_json
 
@@ -67,12 +67,7 @@ def write(found: Baseline, changed: dict[int, dict[str, float]], folder: Path) -
         MARKDOWN: _markdown(found, changed),
     }
     for name, text in texts.items():
-        part = folder / f".{name}.{os.getpid()}.part"
-        try:
-            part.write_text(text, encoding="utf-8")
-            part.rename(folder / name)
-        finally:
-            part.unlink(missing_ok=True)
+        files.replace(folder / name, text.encode())
 
 
 def _title(found: Baseline) -> str:
