@@ -156,6 +156,7 @@ class Store:
         adapter = wish.adapter or (catalog.verified(source.adapter) if source.adapter else None)
         wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
         table().recipe(wish.recipe)  # before anything is fetched
+        files.own_folder(self.root.parent)
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, told)
         found = self.convert(file, name, wish, told, licence=source.licence)
         if not keep:
@@ -178,6 +179,7 @@ class Store:
         ready = convert.prepare(convert.Job(file, table().recipe(recipe), recipe, wish.adapter, licence))
         target = self.root / name / ready.version
         if wish.again or not _whole(target):
+            files.own_folder(self.root.parent)
             convert.run(ready, target, lambda done, size: told("converting", done, size))
         return self.find(f"{name}/{ready.version}")
 

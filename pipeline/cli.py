@@ -173,6 +173,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 )
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
+    from pipeline.core import secrets
     from pipeline.runtime import daemon
 
     settings = _settings(config)
@@ -180,7 +181,8 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     _filters(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    blind = daemon.serve(settings, run_dir, state_dir, log_level)
+    warnings = [str(told)] if (told := secrets.exposed(config, settings)) else []
+    blind = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
     sys.exit(_sight(len(blind), len(settings.cameras)))
 
 
@@ -305,7 +307,7 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
 
     settings = _settings(config)
     with _cleared_up():
-        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs)
+        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs, config)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)
 
@@ -427,7 +429,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
         wish = _wish(recipe, lora, force)
-        found = _store(state_dir).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
+        found = _store(state_dir, written=True).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
     view.made(found, as_json=as_json)
 
 
@@ -534,7 +536,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     if target:
         if name or recipe or lora:
             _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        out = encoder.pop("out") or _store(state_dir).root.parent / "encoders"
+        out = encoder.pop("out") or _store(state_dir, written=True).root.parent / "encoders"
         job = _encoder_job(file, target, encoder)
         from pipeline.view import converting
 
@@ -552,7 +554,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
         wish = _wish(recipe, lora, force)
-        found = _store(state_dir).convert(Path(file), name or name_of(Path(file)), wish, told)
+        found = _store(state_dir, written=True).convert(Path(file), name or name_of(Path(file)), wish, told)
     view.made(found, as_json=as_json)
 
 
@@ -595,7 +597,7 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.view import models as view
 
-    store = _store(state_dir)
+    store = _store(state_dir, written=True)
     with _cleared_up():
         tried = view.tried(store.find(name))
     view.made(store.use(name), as_json=as_json, tried=tried)
@@ -721,7 +723,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.runtime import measuring
     from pipeline.view import bench as view
 
-    store = _store(state_dir)
+    store = _store(state_dir, written=out is None)
     chosen = store.chosen(model)
     if chosen is None:
         _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
@@ -917,7 +919,7 @@ def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Noteboo
     from pipeline.core import files, notebook
     from pipeline.runtime import folders
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    files.own_folder(path.parent)
     with folders.one_at_a_time(path.with_suffix(".lock")):
         changed = change(notebook.load(path))
         files.replace(path, notebook.encoded(changed))
@@ -968,11 +970,16 @@ def _own_set() -> Path:
     return own
 
 
-def _store(state_dir: Path | None) -> Store:
+def _store(state_dir: Path | None, *, written: bool = False) -> Store:
+    """The models of a state folder; where something is to be written, it has to be ours."""
     from models.store import Store
+    from pipeline.core import files
     from pipeline.runtime import folders
 
-    return Store(folders.state_dir(str(state_dir or "")))
+    folder = folders.state_dir(str(state_dir or ""))
+    if written and os.path.lexists(folder):  # else it is made when there is something to write
+        files.own_folder(folder)
+    return Store(folder)
 
 
 def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from typing import TYPE_CHECKING
+
+from pipeline.core.errors import RunDirectoryError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +83,27 @@ def read_bounded(path: Path, most_bytes: int = SMALL, *, follow: bool = False) -
     if size > most_bytes:
         raise _too_large(path, most_bytes)
     return b"".join(blocks)
+
+
+def own_folder(path: Path) -> None:
+    """Make a folder that only this user may look into; where there is one, look whether it is ours alone to write to.
+
+    A group may read it. A link to it will do, if it is this user's or root's.
+
+    Raises:
+        RunDirectoryError: It belongs to another user, others may write into it, or it cannot be made.
+    """
+    remedy = "choose another --state-dir, or set runtime.state_dir"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        link, folder = path.lstat(), path.stat()
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: {error.strerror}: {remedy}") from error
+    if folder.st_uid != os.geteuid() or link.st_uid not in {os.geteuid(), 0}:
+        whose = folder.st_uid if folder.st_uid != os.geteuid() else link.st_uid
+        raise RunDirectoryError(f"{path}: belongs to another user (uid {whose}): {remedy}")
+    if stat.S_IMODE(folder.st_mode) & 0o022:
+        raise RunDirectoryError(f"{path}: others may write into it: chmod go-w {shlex.quote(str(path))}, or {remedy}")
 
 
 def is_name(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
+from pipeline.core import files
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
 from pipeline.runtime import folders, logs
@@ -18,6 +19,8 @@ from pipeline.runtime.replay import address, like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.core.settings import Settings
     from pipeline.core.vocabulary import CameraId
     from pipeline.runtime.replay import Recording
@@ -25,13 +28,20 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> list[CameraId]:
-    """Watch the cameras until told to stop or until all have ended; return the blind ones. Raises PipelineError."""
+def serve(
+    settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str, warnings: Sequence[str] = ()
+) -> list[CameraId]:
+    """Watch the cameras until told to stop or until all have ended; return the blind ones. Raises PipelineError.
+
+    `warnings`: what is to be logged of the configuration's file.
+    """
     logs.configure(level, stage="supervisor")
+    for warning in warnings:
+        log.warning("configuration", reason=warning)
     uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
-        state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
+        files.own_folder(state := state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level, state)
         return _serve(_writing_to(folder, settings), home)

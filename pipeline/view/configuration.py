@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core import areas
+from pipeline.core import areas, secrets
 from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
-from pipeline.view.output import console, counted, say_json
+from pipeline.view.output import complain, console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
     """Print what a configuration means, without addresses' passwords."""
     if as_json:
         say_json(_without_passwords(settings))
+        if told := secrets.exposed(path, settings):
+            complain(f"warning: {told}")
         return
     screen = console()
     table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")
@@ -37,13 +39,15 @@ def show(path: Path, settings: Settings, *, as_json: bool) -> None:
         f"lost after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second "
         "are looked at."
     )
-    for warning in _warnings(settings):
-        screen.print(f"warning: {warning}")
+    for warning in _warnings(path, settings):
+        screen.print(f"warning: {warning}", soft_wrap=True)
     screen.print(f"{path}: valid, {counted(len(settings.cameras), 'camera')}, configuration {settings.digest()}")
 
 
-def _warnings(settings: Settings) -> Iterator[str]:
+def _warnings(path: Path, settings: Settings) -> Iterator[str]:
     """What is allowed, but hardly meant."""
+    if told := secrets.exposed(path, settings):
+        yield str(told)
     if not settings.cameras:
         yield "no cameras: nothing to run"
     if settings.encode.artefact and settings.encode.backend == "cpu":

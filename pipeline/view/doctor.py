@@ -11,7 +11,7 @@ from rich.table import Table
 from models import catalog
 from models.encoders import OURS, Reading, gate
 from models.store import Store
-from pipeline.core import diagnosis
+from pipeline.core import diagnosis, secrets
 from pipeline.core.diagnosis import Finding
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.printing import printable
@@ -44,20 +44,23 @@ class Report(NamedTuple):
         return diagnosis.troubles(self.findings)
 
 
-def examined(settings: Settings, state: Path, sysfs: Path | None) -> Report:
+def examined(settings: Settings, state: Path, sysfs: Path | None, config: Path | None = None) -> Report:
     """Look at everything; takes some seconds.
 
     Args:
         settings: Of the daemon.
         state: Its state folder.
         sysfs: A made tree instead of /sys and its control groups.
+        config: The file of the settings.
     """
     encoder = _encoder(settings.encode)  # in a child by fork, before anything here has threads
     voice, model = _voice(settings.describe.model, state)
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
     device = Device(roots, machine, cores.planned(settings, machine), settings, state, model)
-    return Report(device, (*examining.findings(device), encoder, voice))
+    told = secrets.exposed(config, settings) if config else None
+    shown = [Finding("note", "configuration", *told)] if told else []
+    return Report(device, (*shown, *examining.findings(device), encoder, voice))
 
 
 def show(report: Report, *, as_json: bool) -> None:
