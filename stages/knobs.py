@@ -62,13 +62,13 @@ class Knobs:
         self.failing = False
         for name, knob in self._knobs.items():
             bound = min(before[name], _step(knob, before[name], share))
-            if name in self._ours and sysfs.number(knob.path) == self._ours[name] and self._asked.get(name) == bound:
+            if name in self._ours and sysfs.answer(knob.path) == self._ours[name] and self._asked.get(name) == bound:
                 continue
             written = _written(knob.path, bound)
             self.failing |= not written
             if written:
                 self._asked[name] = bound
-                self._ours[name] = sysfs.number(knob.path)  # the kernel may have chosen another
+                self._ours[name] = sysfs.answer(knob.path)  # the kernel may have chosen another
 
     def restore(self) -> None:
         """Write everything back, and forget it; what cannot be written back now is kept for the next time.
@@ -87,14 +87,14 @@ class Knobs:
 
     def _given_back(self, name: str, value: int) -> bool:
         path = self._knobs[name].path
-        now = sysfs.number(path)
+        now = sysfs.answer(path)
         others = name in self._ours and now != self._ours[name]
         return others or (now is not None and now >= value) or _written(path, value)
 
     def _before(self, name: str) -> int:
         """What a frequency was bounded to before we touched it, or by somebody else since."""
         knob = self._knobs[name]
-        now = sysfs.number(knob.path) or knob.now or 0
+        now = sysfs.answer(knob.path) or knob.now or 0
         untouched = name in self._ours and now != self._ours[name]
         return now if untouched else self._originals.get(name, now)
 
