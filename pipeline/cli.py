@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -65,6 +66,8 @@ class _Command(click.Group):
             _fail(_reason(error), FAILED)
         except MemoryError:
             _fail("there is not memory enough for this: free some, or give it less to read", FAILED)
+        except RecursionError:
+            _fail("what was given to read has tables in tables without end: name another file", FAILED)
 
 
 def _print_file(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -1054,6 +1057,8 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
+        elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to show nothing
 
 
 def _fail(text: str, status: int) -> NoReturn:

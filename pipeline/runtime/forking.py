@@ -7,8 +7,9 @@ import gc
 import os
 import signal
 import sys
-import traceback
 from typing import TYPE_CHECKING
+
+from pipeline.runtime.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +41,8 @@ def fork(title: str, run: Callable[[], int]) -> int:
         status = run()
     except KeyboardInterrupt:
         status = 130
-    except BaseException:  # noqa: BLE001  # the boundary of the process: whatever it is, it is printed, and the child ends
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001  # the boundary of the process: whatever it is, it is told, and the child ends
+        Failures().tell("process_failed", error, of=title)
     finally:
         if sys.stderr:
             sys.stderr.flush()
