@@ -937,11 +937,16 @@ def _rulebook(config: Path | None) -> Rulebook:
 
 
 def _encoder(config: Path) -> None:
-    """Refuse what can be known to be wrong with an encoder before it is opened."""
+    """Refuse what is wrong with an encoder, as far as it can be known here."""
     from models.encoders import checking
     from pipeline.core import settings
+    from pipeline.view import encoders
 
-    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in checking.problems(_settings(config).encode)]
+    table = _settings(config).encode
+    problems = list(checking.problems(table))
+    if not problems and (fault := encoders.unopened(table)):
+        problems = [fault]
+    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
 

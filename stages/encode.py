@@ -11,9 +11,9 @@ import numpy as np
 from models import catalog
 from models.detectors import square_around
 from models.encoders import OURS, Reading, fill, gate
-from models.encoders.foreign import foreign
 from models.encoders.watched import Mark, Watched
 from models.features import Conse, Direct
+from models.foreign import foreign
 from models.planes import CropReader
 from models.tags import TagTable, VectorTable
 from pipeline.core.errors import ModelError

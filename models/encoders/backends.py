@@ -7,7 +7,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from models.encoders import OURS, Reading, artefact, onnxfile
-from models.encoders.foreign import foreign
+from models.foreign import foreign
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, Reading, backends, fill, onnxfile
-from models.encoders.foreign import foreign
 from models.encoders.placement import CASTS, Node, Placement, by_kind
 from models.encoders.remedies import remedy
+from models.foreign import foreign
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -221,6 +221,28 @@ def admit(
     if way == "cpu":
         return Admission(backends.baseline(model), state, told, found, reasons)
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
+
+
+def unopened(model: Path, settings: EncodeSettings, reading: Reading = OURS) -> tuple[str, str] | None:
+    """What of the operator's own files native code cannot open: the setting that names it, and why; None: nothing.
+
+    An accelerator that is not here proves nothing of its files; the CPU opens every ONNX file, and MNN brings its own.
+    """
+    try:
+        if settings.own:
+            with foreign(f"{model} cannot be run"):
+                backends.baseline(model).run()
+    except ModelError as error:
+        return "encode.model", str(error)
+    try:
+        if settings.backend == "mnn" and settings.artefact:
+            graph = onnxfile.read(model)
+            with foreign(f"{settings.artefact} cannot be run"):
+                made = backends.file(settings, model, reading)
+                backends.open_encoder(backends.chosen(settings), model, made, graph).run()
+    except ModelError as error:
+        return "encode.artefact", str(error)
+    return None
 
 
 def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Reading = OURS) -> tuple[Any, Evidence]:

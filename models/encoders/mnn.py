@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import MNN
 
 from models.encoders.answers import Answers
-from models.encoders.foreign import foreign
 from models.encoders.placement import Node, Part, Placement
+from models.foreign import foreign
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:

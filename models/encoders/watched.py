@@ -16,8 +16,8 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, Reading
-from models.encoders.foreign import foreign
 from models.encoders.gate import answers, least_cosine, probes
+from models.foreign import foreign
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 

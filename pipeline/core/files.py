@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SMALL = 16 << 20
 """Bytes that a configuration, a table or a manifest of ours may have; real ones have some thousand."""
 
+TEXT = 1 << 20
+"""Bytes that a file may have that somebody wrote by hand."""
+
 _PART = ".part"
 _CHUNK = 1 << 20
 _KINDS = (

@@ -122,7 +122,7 @@ def load(path: Path) -> Filters:
         ConfigError: The file cannot be read, has an unknown key, or a pattern that is none or finds everything.
     """
     try:
-        file = decode_toml(files.read_bounded(path, follow=True), _File)
+        file = decode_toml(files.read_bounded(path, files.TEXT, follow=True), _File)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except msgspec.MsgspecError as error:

@@ -153,7 +153,7 @@ def load(path: Path) -> Rulebook:
         ConfigError: It cannot be read, has an unknown key or word, or a rule that can never be reached.
     """
     try:
-        book = decode_toml(files.read_bounded(path, follow=True), Rulebook)
+        book = decode_toml(files.read_bounded(path, files.TEXT, follow=True), Rulebook)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except msgspec.MsgspecError as error:

@@ -300,7 +300,7 @@ def at(path: Path, where: str) -> str:
 
 
 def _read(path: Path) -> str:
-    return files.read_bounded(path, follow=True).decode("utf-8-sig")  # some editors begin with a mark
+    return files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
 
 
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:

@@ -198,7 +198,7 @@ def load(path: Path) -> Lexicon:
         ConfigError: It cannot be read, has an unknown key, or a group of unknown classes.
     """
     try:
-        table = decode_toml(files.read_bounded(path, follow=True), Table)
+        table = decode_toml(files.read_bounded(path, files.TEXT, follow=True), Table)
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigError(f"{path}: no table of words: {error}") from error
     for name, group in table.groups.items():

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from models import catalog
-from models.encoders import backends, offload
+from models.encoders import OURS, Reading, backends, gate, offload
+from pipeline.core.errors import ModelError
 from pipeline.core.printing import printable
 from pipeline.runtime.apart import apart
 from pipeline.view.output import console, say, say_json
@@ -35,6 +36,24 @@ def show_backends(*, as_json: bool) -> None:
         yes = "yes" if state.usable else "no"
         table.add_row(state.name, backends.BACKENDS[state.name].what, state.version or "-", yes, printable(why))
     console().print(table)
+
+
+def unopened(settings: EncodeSettings) -> tuple[str, str] | None:
+    """What of the operator's own files cannot be opened, see `gate.unopened`; tried in a child, as it may end that."""
+    if not (settings.own or (settings.artefact and settings.backend == "mnn")):
+        return None
+    model = Path(settings.model) if settings.own else catalog.verified(settings.model)
+    reading = Reading.of(settings) if settings.own else OURS
+
+    def work() -> Iterator[tuple[str, str]]:
+        if found := gate.unopened(model, settings, reading):
+            yield found
+
+    named = "encode.artefact" if settings.artefact and settings.backend == "mnn" else "encode.model"
+    try:
+        return next(apart("the encoder", work, tuple[str, str], quiet=True), None)
+    except ModelError as error:
+        return named, f"it is damaged, or native code is: {error}"
 
 
 def offloaded(model: str, settings: EncodeSettings, *, as_json: bool) -> bool:
