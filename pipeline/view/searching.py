@@ -81,7 +81,7 @@ def search(path: Path, query: str) -> tuple[list[Found], Damage, Meant]:
     if not query.strip():
         raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
     bad = Damage()
-    rows = [(event, vector) for _, event in read(path, _Shape, bad) if (vector := _vector(event)) is not None]
+    rows = featured(path, bad)
     if not rows:
         raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
     lexicon = words.load(config_file("words.toml"))
@@ -94,6 +94,11 @@ def search(path: Path, query: str) -> tuple[list[Found], Damage, Meant]:
     scores = finder.rank(query, [vector for _, vector in rows])
     found = [_found(event, score) for (event, _), score in zip(rows, scores, strict=True)]
     return sorted(found, key=lambda one: -one.score), bad, meant
+
+
+def featured(path: Path, bad: Damage) -> list[tuple[_Shape, NDArray[np.float32]]]:
+    """Read the events of a file that have a picture's vector; `bad` gets the lines that are no events."""
+    return [(event, vector) for _, event in read(path, _Shape, bad) if (vector := _vector(event)) is not None]
 
 
 def show(path: Path, query: str, most: int, *, as_json: bool) -> bool:
