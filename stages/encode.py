@@ -92,9 +92,11 @@ class Encode(Stage):
         if mark.state() != "idle":
             raise ModelError(f"{model}: a process ended as it opened this model, which is damaged")
         mark.set("running")
-        encoder = gate.processor(model)
-        encoder.run()
-        mark.set("idle")
+        try:
+            encoder = gate.processor(model)
+            encoder.run()
+        finally:
+            mark.set("idle")  # whoever was killed comes not here
         return encoder
 
     def _mark(self) -> Mark:
@@ -110,8 +112,10 @@ class Encode(Stage):
             self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
             return gate.processor(model)
         mark.set("running")  # native code of somebody else is opened
-        admission = gate.admit(model, self._name, settings, trace_s, self._reading)
-        mark.set("idle")
+        try:
+            admission = gate.admit(model, self._name, settings, trace_s, self._reading)
+        finally:
+            mark.set("idle")
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder

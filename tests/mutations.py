@@ -8,8 +8,8 @@ import json
 TEXTS = (
     "", "\0", "\x1b[2J\x1b]0;title\x07", "\x9b31m", "\u202eleft\u202c", "\u2066x\u2069", "a\nb\r\nc", "\ud800",
     "\ufeffx", "\u200b", "[red]x[/red]", "A" * 5000, "é" * 300, "../../etc/passwd", "/etc/passwd", "%s%n", "{0}", "٣",
-    "1e400", "2026-11-30T08:00:00Z", "9999-99-99T99:99:99Z", "2026-11-30T08:00:00+99:00", "24:00-25:00", "person", "none",
-    "rtsp://user:secret@gate/x", "fieldwatch.incident.end.v1", "fieldwatch.camera.lost.v1", "-1", "nan",
+    "1e400", "2026-11-30T08:00:00Z", "9999-99-99T99:99:99Z", "2026-11-30T08:00:00+99:00", "24:00-25:00", "person",
+    "none", "rtsp://user:secret@gate/x", "fieldwatch.incident.end.v1", "fieldwatch.camera.lost.v1", "-1", "nan",
 )  # fmt: skip
 NUMBERS = (
     0, -1, 1, 0.5, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 10**400, 1e308, -1e308, 5e-324, 1.0000001, 86400,
