@@ -48,6 +48,8 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, fol
     Raises:
         OSError: It cannot be opened, or is no regular file; with the file's name and a text that says what it is.
     """
+    if "\0" in str(path):  # which Python tells of by another kind of error
+        raise OSError(errno.EINVAL, "no file has such a name", str(path))
     try:
         _check_regular(path, path.stat(follow_symlinks=follow))
     except FileNotFoundError:
@@ -116,7 +118,7 @@ def is_name(text: str) -> bool:
 
 def check_size(path: Path, most_bytes: int) -> None:
     """Raise OSError where a file that will be read piece by piece is larger than it can be meant to be."""
-    if path.stat().st_size > most_bytes:
+    if "\0" not in str(path) and path.stat().st_size > most_bytes:
         raise _too_large(path, most_bytes)
 
 

@@ -42,6 +42,7 @@ _WRITTEN = {
 }
 """How a value of a kind is written, for whoever wrote another."""
 
+_LINE_MOST = 2000  # letters
 _KINDS = ("rtsp", "rtsps", "http", "https", "file", "v4l2", "synthetic")  # of sources; a path has none
 
 
@@ -315,6 +316,7 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
         return None, [Problem(1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
     found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
+    found = found or list(_nul(tables, ""))  # which goes down as deep as they are
     if found:
         return None, [Problem(_line(lines, where), where, what) for where, what in found]
     settings = msgspec.convert(tables, Settings)
@@ -363,6 +365,18 @@ def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
         except msgspec.ValidationError as error:
             text, _, inside = str(error).partition(" - at `$")
             yield path, f"`{path}{inside.rstrip('`')}`: {_plainly(text, kind)}"
+
+
+def _nul(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every text with a NUL in it, which the system takes for the end of a name."""
+    if isinstance(value, str) and "\0" in value:
+        yield path, f"`{path}`: a NUL is in this text: take it out"
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _nul(entry, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _nul(entry, path)
 
 
 def _plainly(text: str, kind: Any) -> str:
@@ -436,7 +450,8 @@ def _lines(text: str) -> dict[str, int]:
     """Map every key of a TOML text, with its tables and those above them, to its line."""
     found: dict[str, int] = {}
     table = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole[:_LINE_MOST]  # no header or key is longer
         if header := re.match(r"\s*\[\[?\s*([^\[\],]+?)\s*\]\]?\s*(#.*)?$", line):  # and no row of an array
             table = header[1].replace('"', "")
             names = table.split(".")

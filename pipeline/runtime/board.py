@@ -118,7 +118,10 @@ class Board:
     @classmethod
     def open(cls, path: Path) -> Board:
         """Open the board of a running daemon. Raises OSError when there is none."""
-        return cls(path, files.read_bounded(path.with_suffix(".names")).decode(errors="replace").splitlines())
+        names = files.read_bounded(path.with_suffix(".names")).decode(errors="replace").splitlines()
+        if not names or any(topology.split(name)[0] not in topology.STAGES for name in names):
+            raise OSError(errno.EINVAL, "no board of a daemon: start the daemon anew", str(path))
+        return cls(path, names)
 
     def get(self, name: str, word: Word) -> int:
         """Read a number."""
