@@ -452,8 +452,8 @@ def _lines(text: str) -> dict[str, int]:
     table = ""
     for number, whole in enumerate(text.splitlines(), 1):
         line = whole[:_LINE_MOST]  # no header or key is longer
-        if header := re.match(r"\s*\[\[?\s*([^\[\],]+?)\s*\]\]?\s*(#.*)?$", line):  # and no row of an array
-            table = header[1].replace('"', "")
+        if header := re.match(r"\s*\[\[?([^\[\],]+)\]\]?\s*(#.*)?$", line):  # and no row of an array
+            table = header[1].strip().replace('"', "")
             names = table.split(".")
             for depth in range(len(names), 0, -1):
                 found.setdefault(".".join(names[:depth]), number)
