@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -127,7 +126,7 @@ def _vector(event: _Shape) -> NDArray[np.float32] | None:
         return None
     try:
         stored = base64.b64decode(event.data.features.vector, validate=True)
-    except binascii.Error:
+    except ValueError:  # also binascii.Error, and letters that are in no base 64
         return None
     if len(stored) != 2 * _SIZE:
         return None
