@@ -463,21 +463,23 @@ def recorded(work):
 
 
 def messages_of_a_link():
-    """One message of every kind that is drawn from its own description."""
-    frame = {
-        "camera": "gate", "sequence": 1, "index": 1, "pts_ns": 1, "utc_ns": 1, "width": 160, "height": 96,
-        "rotation": 0, "full_range": False,
-    }  # fmt: skip
-    hop = {"stage": "capture", "received_at": 1, "sent_at": 2}
-    return [
-        {"type": "FrameCaptured", "hops": [hop], "frame": frame},
-        {"type": "CameraChanged", "camera": "gate", "state": "lost", "reason": "x", "pts_ns": 1, "utc_ns": 1},
-        {
-            "type": "MotionMeasured", "hops": [hop, hop], "frame": frame, "boxes": [[0.1, 0.1, 0.5, 0.5]],
-            "area_ratio": 0.1, "global_change": False, "blurred": [],
-        },
-        {"type": "Ticked", "pts_ns": 1, "utc_ns": 1, "drops": {"motion": 1}},
-    ]  # fmt: skip
+    """One message of several kinds, as tables."""
+    frame = messages.FrameRef("gate", 1, 1, 1, 1, 160, 96, 0, False)
+    at = {"pts_ns": 1, "utc_ns": 1}
+    hops = (messages.Hop("capture", 1, 2), messages.Hop("motion", 3, 4))
+    made = (
+        messages.FrameCaptured(frame=frame, hops=hops[:1]),
+        messages.CameraChanged(camera="gate", state="lost", reason="x", **at),
+        messages.MotionMeasured(
+            frame=frame, boxes=((0.1, 0.1, 0.5, 0.5),), blurred=(), area_ratio=0.1, global_change=False, hops=hops
+        ),
+        messages.Ticked(drops={"motion": 1}, work=messages.Work(rss_mb={"motion": 30.0}), **at),
+        messages.StageRestarted(stage="motion@gate", restarts=1, reason="signal 9", **at),
+        messages.FeaturesEncoded(incident="i", tags=("car",), embedding=bytes(64), model="m"),
+        messages.EncoderReported(state="loaded", details={"model": "m", "cosine": 0.5}, **at),
+        messages.DeviceReported(what="thermal.level", details={"level": 1}, priority=messages.Priority.WARNING, **at),
+    )
+    return [msgspec.msgpack.decode(messages.encode(one)) for one in made]
 
 
 def written_notes(lexicon):
