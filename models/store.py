@@ -16,6 +16,7 @@ import msgspec
 from models import catalog, fetch
 from models.llm import convert, folder
 from models.table import Name, table
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
@@ -129,7 +130,7 @@ class Store:
             raise ModelError(f"{found.name}/{found.version} is damaged ({problems[0]}): convert or pull it again")
         data = msgspec.json.encode(_Active(found.name, found.version))
         try:
-            folder.write_atomically(self.root / _ACTIVE, data + b"\n")
+            files.replace(self.root / _ACTIVE, data + b"\n")
         except OSError as error:
             raise folder.failure(error, self.root / _ACTIVE, len(data)) from error
         return found._replace(active=True)
@@ -155,6 +156,7 @@ class Store:
         adapter = wish.adapter or (catalog.verified(source.adapter) if source.adapter else None)
         wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
         table().recipe(wish.recipe)  # before anything is fetched
+        files.own_folder(self.root.parent)
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, told)
         found = self.convert(file, name, wish, told, licence=source.licence)
         if not keep:
@@ -177,6 +179,7 @@ class Store:
         ready = convert.prepare(convert.Job(file, table().recipe(recipe), recipe, wish.adapter, licence))
         target = self.root / name / ready.version
         if wish.again or not _whole(target):
+            files.own_folder(self.root.parent)
             convert.run(ready, target, lambda done, size: told("converting", done, size))
         return self.find(f"{name}/{ready.version}")
 
@@ -197,7 +200,7 @@ class Store:
 
     def _active(self) -> tuple[str, str] | None:
         try:
-            found = decode((self.root / _ACTIVE).read_bytes(), _Active)
+            found = decode(files.read_bounded(self.root / _ACTIVE), _Active)
         except (OSError, msgspec.DecodeError):
             return None
         return found.name, found.version

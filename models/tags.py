@@ -9,11 +9,15 @@ It tells kinds of things and a few scenes. It cannot tell colours, counts, actio
 
 from __future__ import annotations
 
+import errno
+import os
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from models.foreign import foreign
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ CLASSES_USED = 15
 FLATTENING = 0.5
 """Exponent over the classes' likelihoods."""
 
+_TABLE_MOST = 512 << 20  # bytes; hundreds of thousands of names
 CLIP_SCALE = 100.0
 LEAST_SHARE = 0.15
 """Among the tags of a table, by eye."""
@@ -68,13 +73,12 @@ class VectorTable:
         Raises:
             ModelError: It cannot be read, or its vectors are not of this size.
         """
-        try:
+        with foreign(f"{path} is no table of tags: it holds `names` and `vectors`"):
+            _check_size(path)
             with np.load(path, allow_pickle=False) as table:
                 names = tuple(map(str, table["names"]))
                 vectors = table["vectors"].astype(np.float32)
                 scale = float(table["scale"]) if "scale" in table else CLIP_SCALE
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ModelError(f"{path} is no table of tags: it holds `names` and `vectors` ({error})") from error
         if vectors.shape != (len(names), size) or not names or not np.linalg.norm(vectors, axis=1).all():
             raise ModelError(
                 f"{path}: {len(names)} names, vectors of {vectors.shape}, but the encoder answers vectors of {size}: "
@@ -89,6 +93,15 @@ class VectorTable:
         shares /= shares.sum()
         order = np.argsort(-shares, kind="stable")[:count]
         return tuple(Tag(self._names[at], float(shares[at])) for at in order if shares[at] >= LEAST_SHARE)
+
+
+def _check_size(path: Path) -> None:
+    """Raise OSError where a file, or what is packed in it, is larger than any table of tags."""
+    os.close(files.open_regular(path, follow=True))  # np.load would wait for a pipe
+    files.check_size(path, _TABLE_MOST)
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > _TABLE_MOST:
+            raise OSError(errno.EFBIG, "what is packed in it is larger than any table", str(path))
 
 
 class TagTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from pipeline.core.errors import ModelError, PipelineError
+from pipeline.core.errors import DamagedError, ModelError, PipelineError
+from pipeline.core.printing import harmless, printable
 from pipeline.resources import config_file, own_or_ours
 from pipeline.view import completing
 
@@ -51,6 +53,8 @@ class _Command(click.Group):
         _open_streams()
         try:
             return super().invoke(ctx)
+        except DamagedError as error:
+            _fail(str(error), DAMAGED)
         except ModelError as error:  # damaged, out of reach, or no room: nothing that was written wrongly
             _fail(str(error), FAILED)
         except PipelineError as error:
@@ -61,8 +65,11 @@ class _Command(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(WHOLE)
         except OSError as error:  # a folder that is not ours, a disk that is full
-            reason = str(error.strerror or error)
-            _fail(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
+            _fail(_reason(error), FAILED)
+        except MemoryError:
+            _fail("there is not memory enough for this: free some, or give it less to read", FAILED)
+        except RecursionError:
+            _fail("what was given to read has tables in tables without end: name another file", FAILED)
 
 
 def _print_file(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -141,7 +148,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     settings = _with_model(_settings(config), model, state_dir)
     if settings.cameras and not camera and not quiet:
-        click.echo(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}", err=True)
+        click.echo(printable(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}"), err=True)
     recordings = replaying.find(paths)
     if live:
         if began or jobs or as_json or heat is not None:
@@ -171,6 +178,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 )
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
+    from pipeline.core import secrets
     from pipeline.runtime import daemon
 
     settings = _settings(config)
@@ -178,7 +186,8 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     _filters(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    ending = daemon.serve(settings, run_dir, state_dir, log_level)
+    warnings = [str(told)] if (told := secrets.exposed(config, settings)) else []
+    ending = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
     sys.exit(_ended(ending, len(settings.cameras)))
 
 
@@ -303,7 +312,7 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
 
     settings = _settings(config)
     with _cleared_up():
-        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs)
+        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs, config)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)
 
@@ -426,7 +435,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
         wish = _wish(recipe, lora, force)
-        found = _store(state_dir).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
+        found = _store(state_dir, written=True).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
     view.made(found, as_json=as_json)
 
 
@@ -533,7 +542,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     if target:
         if name or recipe or lora:
             _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        out = encoder.pop("out") or _store(state_dir).root.parent / "encoders"
+        out = encoder.pop("out") or _store(state_dir, written=True).root.parent / "encoders"
         job = _encoder_job(file, target, encoder)
         from pipeline.view import converting
 
@@ -551,7 +560,7 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
         wish = _wish(recipe, lora, force)
-        found = _store(state_dir).convert(Path(file), name or name_of(Path(file)), wish, told)
+        found = _store(state_dir, written=True).convert(Path(file), name or name_of(Path(file)), wish, told)
     view.made(found, as_json=as_json)
 
 
@@ -594,7 +603,7 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.view import models as view
 
-    store = _store(state_dir)
+    store = _store(state_dir, written=True)
     with _cleared_up():
         tried = view.tried(store.find(name))
     view.made(store.use(name), as_json=as_json, tried=tried)
@@ -720,7 +729,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.runtime import measuring
     from pipeline.view import bench as view
 
-    store = _store(state_dir)
+    store = _store(state_dir, written=out is None)
     chosen = store.chosen(model)
     if chosen is None:
         _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
@@ -867,7 +876,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.core.eventfiles import Reader
     from pipeline.view import cases
     from pipeline.view import notes as view
-    from pipeline.view.timeline import complain
+    from pipeline.view.timeline import complain_of
     from pipeline.view.verdicts import Means
     from stages.language import chosen
 
@@ -876,7 +885,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     reader = Reader(file)
     done = view.checked(cases.past(reader, camera), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
-    complain(reader)
+    complain_of(reader)
     sys.exit(DAMAGED if reader.damaged else WHOLE)
 
 
@@ -912,14 +921,13 @@ def _notes_file(state_dir: Path | None) -> Path:
 
 def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
     """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
-    from models.llm.folder import write_atomically
-    from pipeline.core import notebook
+    from pipeline.core import files, notebook
     from pipeline.runtime import folders
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    files.own_folder(path.parent)
     with folders.one_at_a_time(path.with_suffix(".lock")):
         changed = change(notebook.load(path))
-        write_atomically(path, notebook.encoded(changed))
+        files.replace(path, notebook.encoded(changed))
     return changed
 
 
@@ -931,11 +939,16 @@ def _rulebook(config: Path | None) -> Rulebook:
 
 
 def _encoder(config: Path) -> None:
-    """Refuse what can be known to be wrong with an encoder before it is opened."""
+    """Refuse what is wrong with an encoder, as far as it can be known here."""
     from models.encoders import checking
     from pipeline.core import settings
+    from pipeline.view import encoders
 
-    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in checking.problems(_settings(config).encode)]
+    table = _settings(config).encode
+    problems = list(checking.problems(table))
+    if not problems and (fault := encoders.unopened(table)):
+        problems = [fault]
+    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
 
@@ -967,11 +980,16 @@ def _own_set() -> Path:
     return own
 
 
-def _store(state_dir: Path | None) -> Store:
+def _store(state_dir: Path | None, *, written: bool = False) -> Store:
+    """The models of a state folder; where something is to be written, it has to be ours."""
     from models.store import Store
+    from pipeline.core import files
     from pipeline.runtime import folders
 
-    return Store(folders.state_dir(str(state_dir or "")))
+    folder = folders.state_dir(str(state_dir or ""))
+    if written and os.path.lexists(folder):  # else it is made when there is something to write
+        files.own_folder(folder)
+    return Store(folder)
 
 
 def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
@@ -1052,8 +1070,17 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # until the process ends
+        elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to show nothing
 
 
 def _fail(text: str, status: int) -> NoReturn:
-    click.echo(f"pipeline: {text}", err=True)
+    click.echo(f"pipeline: {harmless(text)}", err=True)
     sys.exit(status)
+
+
+def _reason(error: OSError) -> str:
+    """One line of what the system refused."""
+    reason = str(error.strerror or error)
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename
+    return f"{name}: {reason}" if name is not None else reason

@@ -13,6 +13,7 @@ from models.detectors import square_around
 from models.encoders import OURS, Reading, fill, gate
 from models.encoders.watched import Mark, Watched
 from models.features import Conse, Direct
+from models.foreign import foreign
 from models.planes import CropReader
 from models.tags import TagTable, VectorTable
 from pipeline.core.errors import ModelError
@@ -42,7 +43,8 @@ class Encode(Stage):
         self._report: EncoderReported | None = None
         self._encoder: Encoder | None = None
         try:
-            self._encoder = self._opened(trace_s)
+            with foreign("it cannot be run"):
+                self._encoder = self._opened(trace_s)
         except ModelError as error:
             if not self.context.settings.encode.own:
                 raise  # ours is damaged: that is no matter of configuration
@@ -51,7 +53,7 @@ class Encode(Stage):
     def _opened(self, trace_s: float) -> Encoder | None:
         model = self._file()
         if self.context.settings.encode.backend == "cpu":  # of the processor there is nothing to prove
-            encoder: Encoder | None = gate.processor(model)
+            encoder: Encoder | None = self._processed(model)
         else:
             encoder = self._accelerated(model, trace_s)
         if encoder is not None:
@@ -82,18 +84,38 @@ class Encode(Stage):
         size = encoder.outputs[name].size
         return Direct(name, VectorTable.load(Path(settings.table), size) if settings.table else None)
 
+    def _processed(self, model: Path) -> Encoder:
+        """On the processor. Raises ModelError: a file of the operator's own ended a process before."""
+        mark = self._mark()
+        if not self.context.settings.encode.own:
+            return gate.processor(model)
+        if mark.state() != "idle":
+            raise ModelError(f"{model}: a process ended as it opened this model, which is damaged")
+        mark.set("running")
+        try:
+            encoder = gate.processor(model)
+            encoder.run()
+        finally:
+            mark.set("idle")  # whoever was killed comes not here
+        return encoder
+
+    def _mark(self) -> Mark:
+        folder = self.context.state_dir
+        return Mark(folder / "encode.mark" if folder else None, self.context.lives)
+
     def _accelerated(self, model: Path, trace_s: float) -> Encoder | None:
         """What the gate admits, watched from then on; the processor, where the accelerator took a process with it."""
-        settings, folder = self.context.settings.encode, self.context.state_dir
-        mark = Mark(folder / "encode.mark" if folder else None, self.context.lives)
+        settings, mark = self.context.settings.encode, self._mark()
         if mark.state() != "idle":
             ended = "a process ended or hung in it" if mark.state() == "running" else "it failed before"
             mark.set("given_up")
             self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
             return gate.processor(model)
         mark.set("running")  # native code of somebody else is opened
-        admission = gate.admit(model, self._name, settings, trace_s, self._reading)
-        mark.set("idle")
+        try:
+            admission = gate.admit(model, self._name, settings, trace_s, self._reading)
+        finally:
+            mark.set("idle")
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder

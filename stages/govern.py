@@ -64,6 +64,7 @@ class Govern(Stage):
         self._looked_ns = self._watched_ns = 0
         self._found: governor.Step | None = None
         self._told_blind, self._clear_ns = False, 0
+        self._told_off: set[str] = set()
         self._metered_at: dict[Path, int] = {}
         self._joules = 0.0
 
@@ -81,6 +82,8 @@ class Govern(Stage):
         if not (may and self.context.lives):  # else the life before this one was in the midst of it
             Knobs(sysfs.knobs(root), kept).restore()
         self._knobs = Knobs(sysfs.knobs(root), kept) if may else Knobs([], None)
+        if silent := [one.type for one in self._zones if one.temp_c is None]:
+            log.warning("sensors_do_not_tell", sensors=", ".join(silent), reason="they count from when they tell")
         log.info(
             "governing", mode=self._settings.mode, sensors=len(self._zones), trip_c=self._bands.critical + 1,
             acts_by=self._acts_by,
@@ -126,12 +129,12 @@ class Govern(Stage):
     def _metered(self, passed_s: float) -> None:
         """Count what the board took, where it has a meter."""
         for meter in self._meters:
-            now, before = sysfs.number(meter.path), self._metered_at.get(meter.path)
+            now, before = sysfs.answer(meter.path), self._metered_at.get(meter.path)
             if now is None:
                 continue
             self._metered_at[meter.path] = now
             if before is not None:
-                volts = sysfs.number(meter.volts) if meter.volts else None
+                volts = sysfs.answer(meter.volts) if meter.volts else None
                 self._joules += energy.joules(meter, before, now, passed_s, volts) or 0.0
         if self._joules:
             self.context.limits.spent(self._joules)
@@ -159,7 +162,8 @@ class Govern(Stage):
         self._heat, found = governor.step(self._heat, reading, self._bands)
         self._obey(found)
         before_that, self._found = self._found, found
-        return [*_heat_told(before_that, found, self._acts_by), *self._sensors_told(found.blind)]
+        told = [*self._sensors_told(found.blind), *self._off_told(found.off)]
+        return [*_heat_told(before_that, found, self._acts_by), *told]
 
     def _telling(self) -> list[tuple[str, float | None]]:
         """Names and temperatures of the sensors that ever told one; one that is switched on later counts from then."""
@@ -177,6 +181,15 @@ class Govern(Stage):
             self._told_blind = False
             return [("thermal.sensor_lost", Priority.ROUTINE, {"reason": "the sensors tell again"})]
         return []
+
+    def _off_told(self, off: tuple[tuple[str, float], ...]) -> list[_Told]:
+        """Say once of each sensor that it is left out: blocks of a chip are switched off and on all day."""
+        fresh = [(name, said) for name, said in off if name not in self._told_off]
+        self._told_off.update(name for name, _ in fresh)
+        if not fresh:
+            return []
+        said = ", ".join(f"{name} says {temp:g} C" for name, temp in fresh)
+        return [("system.sensor_off", Priority.ROUTINE, {"reason": f"{said}: switched off or broken, left out"})]
 
     def _obey(self, found: governor.Step) -> None:
         """Let the board keep to a level, by its frequencies where they can be set."""

@@ -108,7 +108,7 @@ class Judging:
             self._notes = notebook.load(self._path)
         except NoteError as error:
             self._notes, self._unreadable = Notebook(), str(error)
-            log.exception("notes_unreadable")
+            log.error("notes_unreadable", reason=str(error))  # noqa: TRY400  # the reason is all there is to say
         if self._notes.notes and self._encodes and self._similarity is None:
             encoder = open_sentences()
             self._similarity = encoder.similarity if encoder else None

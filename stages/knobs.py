@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
 
-from pipeline.core import sysfs
+from pipeline.core import files, sysfs
 from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
@@ -63,13 +62,13 @@ class Knobs:
         self.failing = False
         for name, knob in self._knobs.items():
             bound = min(before[name], _step(knob, before[name], share))
-            if name in self._ours and sysfs.number(knob.path) == self._ours[name] and self._asked.get(name) == bound:
+            if name in self._ours and sysfs.answer(knob.path) == self._ours[name] and self._asked.get(name) == bound:
                 continue
             written = _written(knob.path, bound)
             self.failing |= not written
             if written:
                 self._asked[name] = bound
-                self._ours[name] = sysfs.number(knob.path)  # the kernel may have chosen another
+                self._ours[name] = sysfs.answer(knob.path)  # the kernel may have chosen another
 
     def restore(self) -> None:
         """Write everything back, and forget it; what cannot be written back now is kept for the next time.
@@ -88,14 +87,14 @@ class Knobs:
 
     def _given_back(self, name: str, value: int) -> bool:
         path = self._knobs[name].path
-        now = sysfs.number(path)
+        now = sysfs.answer(path)
         others = name in self._ours and now != self._ours[name]
         return others or (now is not None and now >= value) or _written(path, value)
 
     def _before(self, name: str) -> int:
         """What a frequency was bounded to before we touched it, or by somebody else since."""
         knob = self._knobs[name]
-        now = sysfs.number(knob.path) or knob.now or 0
+        now = sysfs.answer(knob.path) or knob.now or 0
         untouched = name in self._ours and now != self._ours[name]
         return now if untouched else self._originals.get(name, now)
 
@@ -104,7 +103,7 @@ class Knobs:
         if self._kept is None or not self._kept.exists():
             return {}, {}
         try:
-            left = decode(self._kept.read_bytes(), dict[str, int])
+            left = decode(files.read_bounded(self._kept), dict[str, int])
         except (OSError, msgspec.DecodeError) as error:
             log.warning("originals_unreadable", file=str(self._kept), reason=str(error))
             return {}, {}
@@ -116,7 +115,7 @@ class Knobs:
         everything = self._elsewhere | originals
         try:
             if self._kept is not None and everything:
-                self._write_down(self._kept, everything)
+                files.replace(self._kept, msgspec.json.encode(everything))
             elif self._kept is not None:
                 self._kept.unlink(missing_ok=True)
         except OSError as error:
@@ -124,15 +123,6 @@ class Knobs:
             return False
         self._originals = originals
         return True
-
-    @staticmethod
-    def _write_down(path: Path, everything: dict[str, int]) -> None:
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
-            file.write(msgspec.json.encode(everything))
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
 
 
 def _heats(knob: Knob) -> bool:

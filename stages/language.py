@@ -8,6 +8,7 @@ import structlog
 
 from models.store import Store
 from models.table import table
+from pipeline.core import files
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.messages import ModelReported
 
@@ -68,7 +69,7 @@ class Trial:
         if self._path is None:
             return 0
         try:
-            failed = int(self._path.read_text(encoding="ascii")) if lives else 0
+            failed = int(files.read_bounded(self._path, 100)) if lives else 0
         except (OSError, ValueError):
             failed = 0
         self._write(failed + 1)
@@ -83,7 +84,7 @@ class Trial:
         assert self._path is not None
         self._open = count > 0
         try:
-            self._path.write_text(str(count), encoding="ascii")
+            files.replace(self._path, str(count).encode())
         except OSError as error:
             log.warning("model_trial_not_kept", path=str(self._path), reason=str(error))
 

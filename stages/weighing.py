@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import structlog
 
-from models.llm import folder
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import EngineError
 from stages.prompts import ANSWERS, core
@@ -158,7 +158,7 @@ class Weigher:
         if self._path is None or not self._unsaved:
             return
         try:
-            folder.write_atomically(self._path, msgspec.json.encode(_Kept(self._of, self._answers)))
+            files.replace(self._path, msgspec.json.encode(_Kept(self._of, self._answers)))
         except OSError as error:
             log.warning("answers_not_kept", path=str(self._path), reason=str(error))
         self._unsaved = False
@@ -186,7 +186,7 @@ class Weigher:
         if self._path is None:
             return {}
         try:
-            kept = decode(self._path.read_bytes(), _Kept)
+            kept = decode(files.read_bounded(self._path), _Kept)
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from onnxruntime.quantization import CalibrationDataReader
 
 from models.encoders import fill, gate
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from models.encoders import Reading
+
+_PICTURE_MOST = 256 << 20  # bytes of a file
 
 
 class Pictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no type information
@@ -64,7 +67,8 @@ class Pictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has 
 def read(file: Path, side: int) -> NDArray[np.uint8]:
     """A picture's largest square from its middle, (side, side, 3) uint8 BGR. Raises ModelError: it is no picture."""
     try:
-        found = cv2.imdecode(np.frombuffer(file.read_bytes(), np.uint8), cv2.IMREAD_COLOR)
+        data = files.read_bounded(file, _PICTURE_MOST, follow=True)
+        found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     except (OSError, cv2.error):  # not to be read; empty, or of more pixels than any camera's
         found = None
     if found is None:

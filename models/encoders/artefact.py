@@ -17,6 +17,7 @@ import msgspec
 
 from models import catalog
 from models.encoders import commands, onnxfile
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ModelError
 
@@ -205,7 +206,7 @@ def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
     if path.exists() and not (path.is_file() and path.stat().st_size <= _MANIFEST_MOST):
         raise ModelError(f"{path} is no manifest: run `{again}` again")
     try:
-        found = decode(path.read_bytes(), Manifest)
+        found = decode(files.read_bounded(path, _MANIFEST_MOST), Manifest)
     except PermissionError as error:
         raise ModelError(_forbidden(path)) from error
     except (OSError, msgspec.DecodeError) as error:
@@ -220,7 +221,7 @@ def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
             f"{path} is of {found.facts.target}-{found.digest[:_DIGITS]}, so this folder holds another's manifest: "
             f"run `{again}` again"
         )
-    if Path(found.file).name != found.file or found.file in {"", ".."}:
+    if not files.is_name(found.file):
         raise ModelError(f"{path} names {found.file!r}, which is no file of its own folder: run `{again}` again")
     return found
 
@@ -239,6 +240,8 @@ def written(folder: Path, manifest: Manifest) -> Manifest:
 def whole(folder: Path, manifest: Manifest, again: str = "pipeline models convert") -> Path:
     """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
     file = folder / manifest.file
+    if file.is_symlink():
+        raise ModelError(f"{file} is a link, which may lead out of the folder: run `{again}` again")
     try:
         digest = catalog.own(file, "")
     except ModelError as error:

@@ -7,6 +7,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from models.encoders import OURS, Reading, artefact, onnxfile
+from models.foreign import foreign
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -138,13 +139,10 @@ def baseline(model: Path) -> Encoder:
     Raises:
         ModelError: The model cannot be read.
     """
-    from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code, not needed to read the table
-    from models.encoders.cpu import CpuEncoder  # noqa: PLC0415  # the same
+    from models.encoders.cpu import CpuEncoder  # noqa: PLC0415  # native code, not needed to read the table
 
-    try:
+    with foreign(f"onnxruntime cannot open {model}"):
         return CpuEncoder(model)
-    except FAULTS as error:
-        raise ModelError(f"onnxruntime cannot open {model}: {error}") from error
 
 
 def survey() -> list[State]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,7 @@ bundled encoder had a cosine of .93 with those of other processors. This adds up
 
 _HOST = "Cpu"  # memory that the device reads and writes itself
 _FLOAT = "tensor(float)"
+_VALUES_MOST = 64 << 20  # numbers of an input or output; a picture of 1024 by 1024 has three million
 
 
 def options(profile: Path | None = None) -> Any:
@@ -80,6 +82,13 @@ def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
     return Placement(requested, parts, rim)
 
 
+def check_sizes(shapes: Sequence[Sequence[int | str | None]]) -> None:
+    """Raise ModelError where an array would be larger than any picture's: a damaged shape takes all memory."""
+    for shape in shapes:
+        if math.prod(_fixed(shape)) > _VALUES_MOST or min(_fixed(shape), default=1) < 0:
+            raise ModelError(f"it has an input or output of {'x'.join(map(str, shape))} numbers: the file is damaged")
+
+
 def _fixed(shape: Sequence[int | str | None]) -> list[int]:
     return [size if isinstance(size, int) else 1 for size in shape]
 
@@ -107,6 +116,7 @@ class BoundEncoder(Answers):
         if len(feeds) != 1 or any(one.type != _FLOAT for one in (*feeds, *results)):
             found = ", ".join(f"{one.name} {one.type}" for one in (*feeds, *results))
             raise ModelError(f"an encoder has one input, and all values float32; this one has {found}")
+        check_sizes((feeds[0].shape, *(one.shape for one in results)))
         self._name = feeds[0].name
         self._input = np.zeros(_fixed(feeds[0].shape), np.float32)
         self._outputs: dict[str, NDArray[np.float32]] = {

@@ -17,6 +17,8 @@ import structlog
 from models.encoders import OURS, Reading, backends, fill, onnxfile
 from models.encoders.placement import CASTS, Node, Placement, by_kind
 from models.encoders.remedies import remedy
+from models.foreign import foreign
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -221,32 +223,52 @@ def admit(
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
 
 
+def unopened(model: Path, settings: EncodeSettings, reading: Reading = OURS) -> tuple[str, str] | None:
+    """What of the operator's own files native code cannot open: the setting that names it, and why; None: nothing.
+
+    An accelerator that is not here proves nothing of its files; the CPU opens every ONNX file, and MNN brings its own.
+    """
+    try:
+        if settings.own:
+            with foreign(f"{model} cannot be run"):
+                backends.baseline(model).run()
+    except ModelError as error:
+        return "encode.model", str(error)
+    try:
+        if settings.backend == "mnn" and settings.artefact:
+            graph = onnxfile.read(model)
+            with foreign(f"{settings.artefact} cannot be run"):
+                made = backends.file(settings, model, reading)
+                backends.open_encoder(backends.chosen(settings), model, made, graph).run()
+    except ModelError as error:
+        return "encode.artefact", str(error)
+    return None
+
+
 def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Reading = OURS) -> tuple[Any, Evidence]:
     """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
 
     Raises:
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
     """
-    from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code; the decisions above need none
-
     name, chosen = settings.backend, backends.chosen(settings)
     graph = onnxfile.read(model)
     if graph.dynamic:
         text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
         return None, Evidence(name, text)
     try:
-        encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
-        pictures = probes(encoder.input.shape, PROBES, reading)
-        given = answers(encoder, pictures)  # the first run warms up
+        with foreign("it opened the model and cannot run it"):
+            encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
+            pictures = probes(encoder.input.shape, PROBES, reading)
+            given = answers(encoder, pictures)  # the first run warms up
+            placement = encoder.placement()
     except ModelError as error:
         return None, Evidence(name, f"{error}{_hint(name, str(error))}")
-    except FAULTS as error:
-        return None, Evidence(name, f"it opened the model and cannot run it: {error}{_hint(name, str(error))}")
     similar = least_cosine(given, answers(backends.baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
         wrong = first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
-    return encoder, Evidence(name, "", encoder.placement(), similar, wrong)
+    return encoder, Evidence(name, "", placement, similar, wrong)
 
 
 def _hint(backend: str, text: str) -> str:
@@ -338,23 +360,24 @@ def first_wrong(
     Returns:
         None where none is found in time.
     """
-    from models.encoders.bound import FAULTS, BoundEncoder  # noqa: PLC0415  # as in `examined`
+    from models.encoders.bound import BoundEncoder  # noqa: PLC0415  # native code; the decisions above need none
     from models.encoders.cpu import cpu_session  # noqa: PLC0415  # the same
     from models.encoders.placement import CPU  # noqa: PLC0415  # the same
     from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # the same
 
-    content, until = model.read_bytes(), clock() + within_s
+    content, until = files.read_bounded(model, onnxfile.MOST_BYTES, follow=True), clock() + within_s
     for operation, tensor in onnxfile.seams(onnxfile.parse(content)):
         if clock() > until:
             return None
         shown = onnxfile.exposing(content, tensor)
         try:
-            truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
-            tried = PluginEncoder(chosen.module, shown, chosen.options)
-            pictures = probes(truth.input.shape, 1, reading)
-            answers(truth, pictures)
-            answers(tried, pictures)
-        except (ModelError, *FAULTS):
+            with foreign(tensor):
+                truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
+                tried = PluginEncoder(chosen.module, shown, chosen.options)
+                pictures = probes(truth.input.shape, 1, reading)
+                answers(truth, pictures)
+                answers(tried, pictures)
+        except ModelError:
             continue  # cannot be shown alone, e.g. no float: the nodes around it can
         similar = cosine(tried.outputs[tensor], truth.outputs[tensor])
         if similar < limit:

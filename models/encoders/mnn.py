@@ -8,6 +8,7 @@ import MNN
 
 from models.encoders.answers import Answers
 from models.encoders.placement import Node, Part, Placement
+from models.foreign import foreign
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -39,15 +40,16 @@ class MnnEncoder(Answers):
         if path.suffix != ".mnn":
             raise ModelError(f"{path} is no file of MNN's: convert it with `mnnconvert`, name it in encode.artefact")
         asked = settings.get("backend", "OPENCL")
-        self._net = MNN.Interpreter(str(path))
-        self._session = self._net.createSession({"backend": asked, "numThread": 1})
-        if self._session is None:
-            raise ModelError(f"MNN cannot open {path}: it is damaged, or of a newer MNN")
-        self._requested = f"MNN-{asked}"
-        self._input: NDArray[np.float32] = self._net.getSessionInput(self._session).getNumpyData()
-        self._tensors = self._net.getSessionOutputAll(self._session)
-        self._outputs: dict[str, NDArray[np.float32]] = {}
-        self._read()
+        with foreign(f"MNN cannot open {path}, which is damaged, or of a newer MNN"):
+            self._net = MNN.Interpreter(str(path))
+            self._session = self._net.createSession({"backend": asked, "numThread": 1})
+            if self._session is None:
+                raise ModelError(f"MNN cannot open {path}: it is damaged, or of a newer MNN")
+            self._requested = f"MNN-{asked}"
+            self._input: NDArray[np.float32] = self._net.getSessionInput(self._session).getNumpyData()
+            self._tensors = self._net.getSessionOutputAll(self._session)
+            self._outputs: dict[str, NDArray[np.float32]] = {}
+            self._read()
 
     @property
     def input(self) -> NDArray[np.float32]:

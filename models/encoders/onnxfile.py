@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+MOST_BYTES = (1 << 31) - 1
+"""Of a protobuf message; no ONNX file can be larger."""
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
+_SHIFT_MOST = 63  # a number has ten bytes of seven bits at most
 _MODEL_GRAPH = 7
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_OP = 1, 2, 3, 4
@@ -79,10 +84,10 @@ def read(path: Path) -> Graph:
         ModelError: The file cannot be read, or is no ONNX file.
     """
     try:
-        return parse(path.read_bytes())
+        return parse(files.read_bounded(path, MOST_BYTES, follow=True))
     except OSError as error:
         raise ModelError(f"cannot read model file {path} ({error.strerror})") from error
-    except (ValueError, IndexError) as error:
+    except ValueError as error:
         raise ModelError(f"{path} is no ONNX file, or is damaged: {error}") from error
 
 
@@ -90,8 +95,7 @@ def parse(model: bytes) -> Graph:
     """The graph of a serialised model.
 
     Raises:
-        ValueError: These are not the bytes of a model.
-        IndexError: They end too early.
+        ValueError: These are not the bytes of a model, or they end too early.
     """
     operations: list[Operation] = []
     inputs: list[Value] = []
@@ -146,7 +150,8 @@ def seams(graph: Graph) -> tuple[tuple[Operation, str], ...]:
 
 def _seen(tensor: str, readers: dict[str, list[Operation]], op: str) -> str:
     """What an operation of this kind makes of a tensor, if one reads it."""
-    return next((one.outputs[0] for one in readers.get(tensor, ()) if one.op == op and one.inputs[0] == tensor), tensor)
+    behind = (one for one in readers.get(tensor, ()) if one.op == op and one.inputs[0] == tensor and one.outputs)
+    return next((one.outputs[0] for one in behind), tensor)
 
 
 def _operation(content: memoryview) -> Operation:
@@ -223,6 +228,8 @@ def _fields(content: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 def _varint(content: memoryview, at: int) -> tuple[int, int]:
     number, shift = 0, 0
     while True:
+        if at >= len(content) or shift > _SHIFT_MOST:
+            raise ValueError(f"it ends within a number, at byte {at}")
         byte = content[at]
         number |= (byte & 127) << shift
         at += 1

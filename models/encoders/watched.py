@@ -17,6 +17,8 @@ import structlog
 
 from models.encoders import OURS, Reading
 from models.encoders.gate import answers, least_cosine, probes
+from models.foreign import foreign
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class Mark:
         if path is None:
             return
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            file = files.open_regular(path, os.O_RDWR | os.O_CREAT)
             try:
                 os.ftruncate(file, 1)
                 self._kept = mmap.mmap(file, 1)
@@ -134,17 +136,17 @@ class Watched:
 
     def run(self) -> None:
         """Encodes what `input` holds; on the CPU, from the first fault on."""
-        from models.encoders.bound import FAULTS  # noqa: PLC0415  # native code; the rest needs none
-
         if self.fault:
             self._encoder.run()
             return
         self._mark.set("running")
         try:
-            self._encoder.run()
-            fault = self._nonsense()
-        except (ModelError, OSError, RuntimeError, ValueError, *FAULTS) as error:
-            fault = f"it failed in mid-run: {error}"
+            with foreign("it failed in mid-run"):
+                self._encoder.run()
+                fault = self._nonsense()
+        except ModelError as error:
+            text = str(error)
+            fault = text if text.startswith("it failed in mid-run") else f"it failed in mid-run: {text}"
         self._mark.set("idle")
         if fault:
             self._give_up(fault)

@@ -171,7 +171,7 @@ def _version(manifest: folder.Manifest) -> str:
 
 
 def _origin(path: Path) -> folder.Origin:
-    found = folder.describe(path)
+    found = folder.describe(path, follow=True)
     return folder.Origin(path.name, found.sha256, found.bytes)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models.llm.recipes import Recipe
+from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ModelError
 
@@ -90,11 +91,14 @@ def read(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        found = decode(path.read_bytes(), Manifest)
+        found = decode(files.read_bounded(path), Manifest)
     except (OSError, msgspec.DecodeError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): convert or pull the model again") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path} cannot be read ({reason}): convert or pull the model again") from error
     if found.format != FORMAT:
         raise ModelError(f"{path} is of format {found.format}, known is {FORMAT}: convert or pull the model again")
+    if outside := [name for name in found.files if not files.is_name(name)]:
+        raise ModelError(f"{path} names {outside[0]!r:.80}, no file of its folder: convert or pull the model again")
     return found
 
 
@@ -133,15 +137,16 @@ def verify(folder: Path, *, weights: bool = True) -> list[str]:
     return problems
 
 
-def describe(path: Path, told: Callable[[int], None] = lambda _: None) -> File:
-    """Size and hash of a file. Raises OSError.
+def describe(path: Path, told: Callable[[int], None] = lambda _: None, *, follow: bool = False) -> File:
+    """Size and hash of a regular file. Raises OSError.
 
     Args:
         path: The file.
         told: Called with the bytes read so far.
+        follow: See `files.open_regular`.
     """
     digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file:
+    with os.fdopen(files.open_regular(path, follow=follow), "rb") as file:
         while block := file.read(_CHUNK):
             digest.update(block)
             size += len(block)
@@ -200,18 +205,6 @@ def failure(error: OSError, target: Path, needed: int) -> ModelError:
             "or choose another --state-dir"
         )
     return ModelError(f"{error.filename or target}: {error.strerror or error}: choose another --state-dir")
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a small file; a reader sees the old one or the new one. Raises OSError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
-    try:
-        part.write_bytes(data)
-        _sync(part)
-        part.rename(path)
-    finally:
-        part.unlink(missing_ok=True)
-    _sync(path.parent)
 
 
 def _replace(target: Path, part: Path) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import enum
 import math
 import mmap
+import os
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple, Never, overload
 
 import numpy as np
 
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 _DEFAULT_ALIGNMENT = 32
+_ENTRIES_MOST, _ITEMS_MOST, _TEXT_MOST = 100_000, 4_000_000, 16 << 20  # of keys and tensors, of an array; bytes
 _DIMENSIONS_MOST = 4
 _TEXT, _ARRAY = 8, 9
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -111,8 +114,11 @@ class Gguf:
         self.path = path
         self._at = 0
         try:
-            with path.open("rb") as file:
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            descriptor = files.open_regular(path, follow=True)
+            try:
+                mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+            finally:
+                os.close(descriptor)
         except (OSError, ValueError) as error:  # an empty file cannot be mapped
             reason = getattr(error, "strerror", None) or "it is empty"
             raise ModelError(f"cannot read model file {path} ({reason}): name a GGUF file") from error
@@ -160,7 +166,7 @@ class Gguf:
         _, version, tensors, pairs = self._take("<4sIQQ")
         if version not in VERSIONS:
             self._refuse(f"it is of version {version}, known are 2 and 3", "a newer conversion of the model")
-        if max(tensors, pairs) > len(self._view):
+        if max(tensors, pairs) > min(len(self._view), _ENTRIES_MOST):
             self._cut("counts of tensors and keys")
         return tensors, pairs
 
@@ -216,7 +222,7 @@ class Gguf:
         kind, count = self._take("<IQ")
         if kind == _ARRAY:
             self._refuse(f"its key {key} is an array of arrays", "an undamaged copy")
-        if count > len(self._view):
+        if count > min(len(self._view), _ITEMS_MOST):
             self._cut(key)
         if kind in _SCALARS:
             return list(self._take(f"<{count}{_SCALARS[kind]}"))
@@ -224,7 +230,7 @@ class Gguf:
 
     def _text(self, what: str) -> str:
         (size,) = self._take("<Q")
-        if size > len(self._view) - self._at:
+        if size > min(len(self._view) - self._at, _TEXT_MOST):
             self._cut(what)
         text = bytes(self._view[self._at : self._at + size])
         self._at += size
@@ -245,4 +251,4 @@ class Gguf:
         self._refuse(f"it ends within its {what}, after {len(self._view)} bytes", "a complete copy: fetch it again")
 
     def _refuse(self, what: str, remedy: str) -> Never:
-        raise ModelError(f"model file {self.path} cannot be used: {what}; use {remedy}")
+        raise ModelError(f"model file {self.path} cannot be used: {what:.300}; use {remedy}")

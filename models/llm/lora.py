@@ -7,15 +7,17 @@ base_model.model.model.layers.N.PART.lora_A.weight, of shape (rank, columns), an
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import mmap
 import re
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Never, TypeAlias
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
+from pipeline.core import files
+from pipeline.core.decoding import convert, decode
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -24,7 +26,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SIZES = {"BF16": 2, "F16": 2, "F32": 4}
+_MOST_BYTES = 1 << 30  # hundreds of times what an adapter of a known size has
+_Size: TypeAlias = Annotated[int, Meta(ge=0, le=_MOST_BYTES)]
 _NAME = re.compile(r"(?:base_model\.model\.)?model\.(layers\.\d+\.\w+\.\w+)\.lora_([AB])\.weight")
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A tensor, as the header describes it."""
+
+    dtype: Literal["BF16", "F16", "F32"]
+    shape: tuple[_Size, _Size]
+    data_offsets: tuple[_Size, _Size]
 
 
 class _Pair(NamedTuple):
@@ -45,11 +57,9 @@ class Adapter:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                self._data = bytes(mapped)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is empty"
-            raise ModelError(f"cannot read adapter {path} ({reason}): name a .safetensors file") from error
+            self._data = files.read_bounded(path, _MOST_BYTES, follow=True)
+        except OSError as error:
+            raise ModelError(f"cannot read adapter {path} ({error.strerror}): name a .safetensors file") from error
         self._start, header = self._header()
         halves: dict[str, dict[str, NDArray[np.float32]]] = {}
         for name, entry in header.items():
@@ -85,27 +95,25 @@ class Adapter:
     def _header(self) -> tuple[int, dict[str, Any]]:
         try:
             (size,) = struct.unpack_from("<Q", self._data)
-            header = json.loads(self._data[8 : 8 + size])
-        except (struct.error, ValueError):
-            self._refuse("its header is damaged")
-        if not isinstance(header, dict):
-            self._refuse("its header is no table")
-        return 8 + size, header
+            return 8 + size, decode(self._data[8 : 8 + size], dict[str, Any])
+        except (struct.error, msgspec.DecodeError):
+            self._refuse("its header is damaged" if self._data else "it is empty")
 
     def _tensor(self, name: str, entry: Any) -> NDArray[np.float32]:
         try:
-            kind, (rows, columns), (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            wanted = rows * columns * _SIZES[kind]
-        except (KeyError, TypeError, ValueError):
-            self._refuse(f"its tensor {name} is described as {entry}; known are matrices of {', '.join(_SIZES)}")
+            found = convert(entry, _Entry)
+        except msgspec.DecodeError:
+            self._refuse(f"its tensor {name} is described as {entry!r:.80}; known are matrices of {', '.join(_SIZES)}")
+        kind, (rows, columns), (begin, end) = found.dtype, found.shape, found.data_offsets
+        wanted = rows * columns * _SIZES[kind]
         data = self._data[self._start + begin : self._start + end]
-        if begin < 0 or min(rows, columns) < 1 or end - begin != wanted or len(data) != wanted:
+        if min(rows, columns) < 1 or end - begin != wanted or len(data) != wanted:
             self._refuse(f"it ends within {name}")
         if kind == "BF16":
-            found = (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
+            values = (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
         else:
-            found = np.frombuffer(data, "<f2" if kind == "F16" else "<f4").astype(np.float32)
-        return found.reshape(rows, columns)
+            values = np.frombuffer(data, "<f2" if kind == "F16" else "<f4").astype(np.float32)
+        return values.reshape(rows, columns)
 
     def _pair(self, layer: str, both: dict[str, NDArray[np.float32]]) -> _Pair:
         if set(both) != {"A", "B"} or len(both["A"]) != both["B"].shape[1]:
@@ -115,16 +123,16 @@ class Adapter:
     def _find_alpha(self, header: dict[str, Any]) -> float:
         beside = self.path.parent / "adapter_config.json"
         try:
-            config = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
+            config = decode(files.read_bounded(beside, follow=True), dict[str, Any]) if beside.exists() else {}
             if config.get("use_rslora") or config.get("use_dora"):  # weighed in another way
                 self._refuse("it is a rank-stabilised or a DoRA adapter")
             said = itertools.chain((header.get("__metadata__", {}).get("alpha"),), (config.get("lora_alpha"),))
             alpha = float(next(one for one in said if one is not None))
-        except (OSError, ValueError, AttributeError, TypeError, StopIteration):
+        except (OSError, msgspec.DecodeError, ValueError, AttributeError, TypeError, OverflowError, StopIteration):
             alpha = math.nan
         if not math.isfinite(alpha):
             self._refuse("it has no alpha, neither in its metadata nor in adapter_config.json beside it")
         return alpha
 
     def _refuse(self, what: str) -> Never:
-        raise ModelError(f"adapter {self.path} cannot be used: {what}; use an undamaged LoRA as PEFT saves it")
+        raise ModelError(f"adapter {self.path} cannot be used: {what:.300}; use an undamaged LoRA as PEFT saves it")

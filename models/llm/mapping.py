@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models.llm import folder as folders
+from pipeline.core import files
 from pipeline.core.decoding import decode
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Mapping:
     def sealed(self) -> bool:
         """Whether it is there and as it was made; reads it through, about a second a gigabyte."""
         try:
-            seal = decode((self.path / _SEAL).read_bytes(), _Seal)
+            seal = decode(files.read_bounded(self.path / _SEAL), _Seal)
             return seal.sha256 == _digest(self.path)
         except (OSError, msgspec.DecodeError):
             return False
@@ -102,7 +103,7 @@ def alone(model: Path) -> Iterator[None]:
     Raises:
         OSError: It cannot be kept, or another keeps it for too long: a process that was stopped keeps it for good.
     """
-    descriptor = os.open(model / folders.MANIFEST, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = files.open_regular(model / folders.MANIFEST)
     try:
         _take(descriptor)
         yield
@@ -137,7 +138,7 @@ def _digest(path: Path) -> str:
 
 def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The blocks of a file that are not blank, with their places."""
-    with path.open("rb") as file:
+    with os.fdopen(files.open_regular(path), "rb") as file:
         at = 0
         while (at := _data_from(file.fileno(), at)) >= 0:
             file.seek(at)

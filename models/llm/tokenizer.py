@@ -12,6 +12,7 @@ import functools
 import struct
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _NORMAL, _CONTROL, _USER_DEFINED = 1, 3, 4
 _STOPS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>")
 _MAGIC, _PIPELINE = 430, 4
 _TEXT_MOST = 65535
+_FILE_MOST = 256 << 20  # bytes; of the largest vocabulary it has some ten million
 _BYTES, _SPLIT, _SEQUENCE = 1, 4, 6
 """Kinds of steps in the file."""
 
@@ -146,7 +148,7 @@ def read(path: Path) -> Vocabulary:
         ModelError: It cannot be read, or is no such file.
     """
     try:
-        return _Reader(path.read_bytes()).vocabulary()
+        return _Reader(files.read_bounded(path, _FILE_MOST)).vocabulary()
     except OSError as error:
         raise ModelError(f"cannot read {path} ({error.strerror}): convert or pull the model again") from error
     except (struct.error, ValueError, IndexError, KeyError) as error:

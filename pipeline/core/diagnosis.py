@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pipeline.core.governor import TRIP_C
+from pipeline.core.governor import TRIP_C, plausible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -181,16 +181,29 @@ def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]
         yield Finding(
             "note", "heat", "no thermal zone: nobody can tell when it gets too hot", "a kernel with its sensors"
         )
+    sane = any(zone.temp_c is not None and plausible(zone.temp_c) for zone in zones)
     for zone in zones:
         name = f"heat: {zone.type}"
         trip = "no passive trip" if zone.passive_trip_c is None else f"passive trip at {zone.passive_trip_c:g} C"
         if zone.temp_c is None:
             yield Finding("note", name, f"{zone.name} cannot be read now; {trip}")
             continue
+        if not plausible(zone.temp_c):
+            yield _odd(zone, sane=sane)
+            continue
         limit = zone.passive_trip_c or TRIP_C
         state: State = "trouble" if zone.temp_c >= limit else "note" if zone.temp_c >= limit - _HOT_C else "ok"
         remedy = "" if state == "ok" else "a heat sink, a fan, shade, or fewer cameras"
         yield Finding(state, name, f"{zone.temp_c:.1f} C; {trip}", remedy)
+
+
+def _odd(zone: Zone, *, sane: bool) -> Finding:
+    """A zone that says what no chip can be: left out beside others that tell, else taken for hot."""
+    said = f"says {zone.temp_c:g} C, as no chip can be"
+    if sane:
+        return Finding("note", f"heat: {zone.type}", f"{said}: switched off or broken, left out")
+    remedy = "name zones that tell in governor.zones, or set governor.mode to off"
+    return Finding("trouble", f"heat: {zone.type}", f"{said}, and no other tells: it counts as hot", remedy)
 
 
 def clocks(knobs: Sequence[Knob]) -> Iterator[Finding]:

@@ -11,12 +11,16 @@ class ConfigError(PipelineError):
     """The configuration cannot be used; the text names file, line and key."""
 
 
+class DamagedError(ConfigError):
+    """A file that was named is damaged; the text names it and the first place that is."""
+
+
 class TopologyError(PipelineError):
     """The tables of stages and links do not fit together, or a stage did not become ready."""
 
 
 class RunDirectoryError(PipelineError):
-    """The runtime directory is taken by another daemon, or is not private."""
+    """A folder of the daemon is taken by another daemon, is not private, or belongs to another user."""
 
 
 class FrameOverwrittenError(PipelineError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from pipeline.core.areas import clock_is_set
-from pipeline.core.decoding import LONGEST_LINE, decode, lines
+from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, lines
 from pipeline.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str | int = ""
     sequence: str | int = ""
+
+    def check(self) -> None:
+        """Raise msgspec.DecodeError where a part that is read later cannot be."""
 
 
 class _Stamp(msgspec.Struct, frozen=True):
@@ -108,7 +111,7 @@ class Reader:
         self._read: set[tuple[int, int]] = set()  # files: device and inode
         self._first: datetime | None = None
         self._vanished = False
-        self.damaged: dict[Path, list[int]] = {}
+        self.damaged: dict[Path, Damage] = {}
 
     def events(self, kind: type[_Kind]) -> Iterator[tuple[bytes, _Kind]]:
         """Yield the events, in the order of files and lines; a line that was yielded before is left out.
@@ -126,15 +129,16 @@ class Reader:
 
     def nothing(self) -> ConfigError:
         """The error where there are lines, and none is an event."""
-        total = sum(map(len, self.damaged.values()))
-        return ConfigError(f"{self.path}: not a file of events: none of its {total} lines is one")
+        return ConfigError(f"{self.path}: not a file of events: none of its {self.damaged_lines} lines is one")
 
     def complaints(self) -> list[str]:
         """Say of each file how many lines are no events, and which is the first."""
-        return [
-            f"{one}: {len(numbers)} lines are no events, the first is line {numbers[0]}"
-            for one, numbers in self.damaged.items()
-        ]
+        return [damage.told(one) for one, damage in self.damaged.items()]
+
+    @property
+    def damaged_lines(self) -> int:
+        """How many lines are no events."""
+        return sum(damage.count for damage in self.damaged.values())
 
     def kept_from(self, since: datetime | None = None) -> str:
         """Say from when on events are kept, where that is later than was asked for; empty: all are.
@@ -170,10 +174,11 @@ class Reader:
             yield from self._event(file, *before, kind)
 
     def _event(self, file: Path, number: int, line: bytes | None, kind: type[_Kind]) -> Iterator[tuple[bytes, _Kind]]:
-        try:
-            event = decode(line or b"", kind)
+        try:  # whole, so that all who read a file agree on what is an event
+            event = convert(decode_whole(line or b""), kind)
+            event.check()
         except msgspec.DecodeError:
-            self.damaged.setdefault(file, []).append(number)
+            self.damaged.setdefault(file, Damage()).add(number)
             return
         name = hash(event.id)
         if event.id != "" and name in self._seen:

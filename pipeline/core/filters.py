@@ -14,7 +14,10 @@ from unicodedata import category, normalize
 import msgspec
 import regex
 
+from pipeline.core import files
+from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
+from pipeline.core.printing import printable
 from pipeline.core.sentences import plain
 from pipeline.core.templates import plural
 
@@ -119,13 +122,13 @@ def load(path: Path) -> Filters:
         ConfigError: The file cannot be read, has an unknown key, or a pattern that is none or finds everything.
     """
     try:
-        file = msgspec.toml.decode(path.read_bytes(), type=_File)
+        file = decode_toml(files.read_bounded(path, files.TEXT, follow=True), _File)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.MsgspecError as error:
         raise ConfigError(f"{path}: {error}; `config/filters.toml` shows every key") from error
     if problems := [*_problems("output", file.output), *_problems("scene", file.scene)]:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}: {printable(problem)}" for problem in problems))
     return Filters(file.output, file.scene)
 
 

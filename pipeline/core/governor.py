@@ -94,7 +94,12 @@ class Sensor(NamedTuple):
     @property
     def sane(self) -> bool:
         """Whether a chip can be as warm as it says."""
-        return _PLAUSIBLE_C[0] <= self.said <= _PLAUSIBLE_C[1]  # nan is not within either
+        return plausible(self.said)
+
+    @property
+    def nonsense(self) -> bool:
+        """Whether it tells, but what no chip can be."""
+        return not (self.sane or math.isnan(self.said))
 
 
 class State(NamedTuple):
@@ -119,6 +124,7 @@ class State(NamedTuple):
     up_s: float = -math.inf
     dwell_s: float = _DWELL_S
     blind: str = ""
+    off: tuple[tuple[str, float], ...] = ()  # left out, see `Step`
     served: tuple[float, float] = (0.0, 0.0)  # seconds looked at, at most ten minutes, and the mean speed in them
     short: bool = False  # the mean is below what is promised
 
@@ -134,6 +140,7 @@ class Step(NamedTuple):
         reason: In words, for the event; empty: nothing has changed.
         temp_c: Filtered; nan: no sensor tells.
         blind: Which sensor does not tell, and why; empty: all do.
+        off: Sensors that say what no chip can be, while others tell: name and what they say. They are left out.
         short: Less was served than is promised, for ten minutes.
     """
 
@@ -145,6 +152,12 @@ class Step(NamedTuple):
     temp_c: float
     blind: str
     short: bool
+    off: tuple[tuple[str, float], ...] = ()
+
+
+def plausible(temp_c: float) -> bool:
+    """Whether a chip can be so warm; one that is switched off says -256 C or 255 C, and nan is no temperature."""
+    return _PLAUSIBLE_C[0] <= temp_c <= _PLAUSIBLE_C[1]
 
 
 def step(state: State, reading: Reading, bands: Bands) -> tuple[State, Step]:
@@ -155,7 +168,7 @@ def step(state: State, reading: Reading, bands: Bands) -> tuple[State, Step]:
     was = state.level
     state = _stepped(state, level, rule)
     state = _served(state)
-    return state, Step(level, was, state.paused, rule, reason, state.temp_c, state.blind, state.short)
+    return state, Step(level, was, state.paused, rule, reason, state.temp_c, state.blind, state.short, state.off)
 
 
 def slope(state: State) -> float:
@@ -189,12 +202,17 @@ def _sensed(state: State, reading: Reading) -> State:
     before = state.sensors if len(state.sensors) == len(reading.temps_c) else (Sensor(),) * len(reading.temps_c)
     sensors = tuple(_heard(*one, passed, working=working) for one in zip(before, reading.temps_c, strict=True))
     hottest = max((one.said for one in sensors if one.sane), default=math.nan)
-    faults = [_fault(one, hottest) for one in sensors]
+    some = not math.isnan(hottest)  # then those that say nonsense are switched off, and their neighbours tell the heat
+    left_out = [some and one.nonsense for one in sensors]
+    faults = ["" if out else _fault(one, hottest) for one, out in zip(sensors, left_out, strict=True)]
     names = reading.names or tuple(f"sensor {number}" for number in range(len(faults)))
     faulty = (f"{name} {fault}" for name, fault in zip(names, faults, strict=True) if fault)
     blind = next(faulty, "" if faults else "no sensor")
     believed = [one for one, fault in zip(sensors, faults, strict=True) if one.sane and not fault]
-    state = state._replace(sensors=sensors, blind=blind, doubted=any(one.doubt_s for one in sensors))
+    doubted = any(one.doubt_s and not out for one, out in zip(sensors, left_out, strict=True))
+    rows = zip(names, sensors, left_out, strict=True)
+    off = tuple((name, one.said) for name, one, out in rows if out and one.doubt_s >= _DOUBT_S)
+    state = state._replace(sensors=sensors, blind=blind, doubted=doubted, off=off)
     if not believed:  # for a moment what was known still holds
         return state._replace(raw_c=(), past=(), temp_c=math.nan) if blind else state
     leading = max(believed, key=lambda one: one.said)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
+from pipeline.core import files
 from pipeline.core import notes as compiling
 from pipeline.core.decoding import decode
 from pipeline.core.errors import NoteError
@@ -91,12 +92,13 @@ def load(path: Path) -> Notebook:
         NoteError: It cannot be read, or is of another format.
     """
     try:
-        found = decode(path.read_bytes(), Notebook)
+        found = decode(files.read_bounded(path), Notebook)
     except FileNotFoundError:
         return Notebook()
     except (OSError, msgspec.MsgspecError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise NoteError(
-            f"{path}: cannot be read: {error}: restore it, or move it away and add the notes anew"
+            f"{path}: cannot be read: {reason}: restore it, or move it away and add the notes anew"
         ) from error
     if found.format != FORMAT:
         raise NoteError(f"{path}: is of format {found.format}, known is {FORMAT}: it was written by another version")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from pipeline.core import files
+from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
+from pipeline.core.printing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,14 +154,14 @@ def load(path: Path) -> Rulebook:
         ConfigError: It cannot be read, has an unknown key or word, or a rule that can never be reached.
     """
     try:
-        book = msgspec.toml.decode(path.read_bytes(), type=Rulebook)
+        book = decode_toml(files.read_bounded(path, files.TEXT, follow=True), Rulebook)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except msgspec.MsgspecError as error:
         raise ConfigError(f"{path}: {error}; `config/incidents.toml` shows every key") from error
     problems = list(_problems(book))
     if problems:
-        raise ConfigError("\n".join(f"{path}: {problem}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}: {printable(problem)}" for problem in problems))
     return book
 
 

@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from msgspec import Meta, field
 
+from pipeline.core import files
 from pipeline.core.errors import ConfigError
 from pipeline.core.geometry import Polygon
+from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
 from pipeline.core.vocabulary import CameraId
 
@@ -42,6 +44,7 @@ _WRITTEN = {
 }
 """How a value of a kind is written, for whoever wrote another."""
 
+_LINE_MOST = 2000  # letters
 _KINDS = ("rtsp", "rtsps", "http", "https", "file", "v4l2", "synthetic")  # of sources; a path has none
 
 
@@ -290,18 +293,24 @@ RETIRED = {
 def load(path: Path) -> Settings:
     """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors begin with a mark
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        text = _read(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: cannot be read: byte {error.start} is no UTF-8: save it as UTF-8 text") from error
     settings, problems = parse(text)
     if settings is None or problems:
-        raise ConfigError("\n".join(f"{path}:{problem.line}: {problem.text}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}:{problem.line}: {printable(problem.text)}" for problem in problems))
     return settings
 
 
 def at(path: Path, where: str) -> str:
     """Return where a file says a key, or the table above it, as FILE:LINE. Raises OSError."""
-    return f"{path}:{_line(_lines(path.read_text(encoding='utf-8-sig')), where)}"
+    return f"{path}:{_line(_lines(_read(path)), where)}"
+
+
+def _read(path: Path) -> str:
+    return files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
 
 
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:
@@ -320,6 +329,7 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
         if isinstance(tables.get(table), dict):
             tables[table].pop(name, None)
     found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
+    found = found or list(_nul(tables, ""))  # which goes down as deep as they are
     if found:
         return None, [Problem(_line(lines, where), where, what) for where, what in found]
     settings = msgspec.convert(tables, Settings)
@@ -368,6 +378,18 @@ def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
         except msgspec.ValidationError as error:
             text, _, inside = str(error).partition(" - at `$")
             yield path, f"`{path}{inside.rstrip('`')}`: {_plainly(text, kind)}"
+
+
+def _nul(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield every text with a NUL in it, which the system takes for the end of a name."""
+    if isinstance(value, str) and "\0" in value:
+        yield path, f"`{path}`: a NUL is in this text: take it out"
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _nul(entry, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _nul(entry, path)
 
 
 def _plainly(text: str, kind: Any) -> str:
@@ -419,7 +441,10 @@ def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
         yield where, f"a camera needs a source, without spaces around it: {kinds}"
     elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in _KINDS:
         near = difflib.get_close_matches(kind[1].lower(), _KINDS, 1, 0.5)
-        yield where, f"no kind of source `{kind[1]}:`" + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
+        named = (
+            f"no kind of source `{kind[1]}:`" if near or text[kind.end() :].startswith("//") else "no kind of source"
+        )
+        yield where, named + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
     elif kind and kind[1].lower() in _KINDS[:4] and not text[kind.end() :].startswith("//"):
         yield where, f"`{kind[1]}:` is followed by `//`"
 
@@ -438,9 +463,10 @@ def _lines(text: str) -> dict[str, int]:
     """Map every key of a TOML text, with its tables and those above them, to its line."""
     found: dict[str, int] = {}
     table = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\[?\s*([^\[\],]+?)\s*\]\]?\s*(#.*)?$", line):  # and no row of an array
-            table = header[1].replace('"', "")
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole[:_LINE_MOST]  # no header or key is longer
+        if header := re.match(r"\s*\[\[?([^\[\],]+)\]\]?\s*(#.*)?$", line):  # and no row of an array
+            table = header[1].strip().replace('"', "")
             names = table.split(".")
             for depth in range(len(names), 0, -1):
                 found.setdefault(".".join(names[:depth]), number)

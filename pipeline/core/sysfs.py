@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pipeline.core import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path("/sys")
+
+_PATIENCE_S = 0.25  # sensors on a slow bus take some hundredths
+_MOST_BYTES = 1 << 20
+_WAITING: dict[Path, threading.Thread] = {}
+"""Files that did not answer in time, and who waits for each."""
 
 _ZONES = "class/thermal/thermal_zone*"
 _POLICIES = "devices/system/cpu/cpufreq/policy*"
@@ -93,17 +101,45 @@ class Energy(NamedTuple):
 
 
 def text(path: Path) -> str | None:
-    """What a file says, without spaces around it; None where it cannot be read."""
+    """What a file says, without spaces around it; None where it cannot be read, or is no regular file."""
     try:
-        return path.read_bytes().decode(errors="replace").strip("\0 \t\n")
+        return files.read_bounded(path, _MOST_BYTES, follow=True).decode(errors="replace").strip("\0 \t\n")
     except OSError:  # missing, forbidden, a sensor that is switched off, a core that is
         return None
 
 
 def number(path: Path) -> int | None:
     """The whole number that a file says; None where it says none."""
-    said = text(path) or ""
-    return int(said) if re.fullmatch(r"[+-]?[0-9]{1,18}", said) else None  # no file of the kernel's says more
+    return _whole(text(path))
+
+
+def said(path: Path) -> str | None:
+    """The same as `text` of a file behind which a driver asks a device, which may not answer: None after a moment.
+
+    Who reads it waits in a thread of its own, which cannot be ended; while it waits, nobody else asks the same file.
+    """
+    waiting = _WAITING.get(path)
+    if waiting is not None and waiting.is_alive():
+        return None
+    found: list[str | None] = []
+    thread = threading.Thread(target=lambda: found.append(text(path)), daemon=True)
+    thread.start()
+    thread.join(_PATIENCE_S)
+    if thread.is_alive():
+        _WAITING[path] = thread
+        return None
+    _WAITING.pop(path, None)
+    return next(iter(found), None)
+
+
+def answer(path: Path) -> int | None:
+    """The whole number that a driver says within a moment; None where it says none."""
+    return _whole(said(path))
+
+
+def _whole(word: str | None) -> int | None:
+    # no file of the kernel's says more digits
+    return int(word) if word and re.fullmatch(r"[+-]?[0-9]{1,18}", word) else None
 
 
 def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
@@ -115,7 +151,7 @@ def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
 def zones(root: Path = ROOT) -> list[Zone]:
     """Every thermal zone, by its number."""
     return [
-        Zone(path.name, text(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
+        Zone(path.name, said(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
         for path in _found(root, _ZONES)
     ]
 
@@ -139,28 +175,28 @@ def _found(root: Path, pattern: str) -> list[Path]:
 
 def celsius(path: Path) -> float | None:
     """What a file in thousandths of a degree says, however odd; None: it cannot be read now."""
-    milli = number(path)
+    milli = answer(path)
     return None if milli is None else milli / 1000
 
 
 def _passive_trip_c(zone: Path) -> float | None:
     """A trip that is switched off is at zero or below it."""
     kinds = zone.glob("trip_point_*_type")
-    temps = [celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if text(kind) == "passive"]
+    temps = [celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if said(kind) == "passive"]
     return min((temp for temp in temps if temp is not None and temp > 0), default=None)
 
 
 def _devfreq(device: Path) -> Knob:
     path = device / "max_freq"
     steps = _steps(device / "available_frequencies")
-    now = number(path)
+    now = answer(path)
     return Knob(
         path=path,
         kind="devfreq",
         name=device.name,
         now=now,
         most=steps[-1] if steps else now,
-        least=steps[0] if steps else number(device / "min_freq"),
+        least=steps[0] if steps else answer(device / "min_freq"),
         steps=steps,
         writable=_writable(path),
     )
@@ -172,16 +208,16 @@ def _policy(policy: Path) -> Knob:
         path=path,
         kind="cpufreq",
         name=policy.name,
-        now=number(path),
-        most=number(policy / "cpuinfo_max_freq"),
-        least=number(policy / "cpuinfo_min_freq"),
+        now=answer(path),
+        most=answer(policy / "cpuinfo_max_freq"),
+        least=answer(policy / "cpuinfo_min_freq"),
         steps=_steps(policy / "scaling_available_frequencies"),
         writable=_writable(path),
     )
 
 
 def _steps(path: Path) -> tuple[int, ...]:
-    return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", text(path) or "")}))
+    return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", said(path) or "")}))
 
 
 def _writable(path: Path) -> bool:
@@ -190,29 +226,29 @@ def _writable(path: Path) -> bool:
 
 def _rapl(zone: Path) -> Energy:
     path = zone / "energy_uj"
-    name = text(zone / "name") or zone.name
-    return Energy(path, "rapl", name, "uj", number(path), wraps_at=number(zone / "max_energy_range_uj"))
+    name = said(zone / "name") or zone.name
+    return Energy(path, "rapl", name, "uj", answer(path), wraps_at=answer(zone / "max_energy_range_uj"))
 
 
 def _monitor(chip: Path) -> Iterator[Energy]:
     """What a hardware monitor measures; INA3221 has currents and voltages, to be multiplied."""
-    name = text(chip / "name") or chip.name
+    name = said(chip / "name") or chip.name
     kind: Literal["hwmon", "ina"] = "ina" if name.startswith("ina") else "hwmon"
     for path in sorted([*chip.glob("energy*_input"), *chip.glob("power*_input"), *chip.glob("power*_average")]):
         channel = path.name.partition("_")[0]
         unit: Literal["uj", "uw"] = "uj" if channel.startswith("energy") else "uw"
-        yield Energy(path, kind, text(chip / f"{channel}_label") or f"{name} {channel}", unit, number(path))
+        yield Energy(path, kind, said(chip / f"{channel}_label") or f"{name} {channel}", unit, answer(path))
     if kind == "ina" and not any(chip.glob("power*_input")):
         for path in sorted(chip.glob("curr*_input")):
             channel = path.name.partition("_")[0].replace("curr", "in")
             volts = chip / f"{channel}_input"
             if volts.exists():
-                label = text(chip / f"{channel}_label") or f"{name} {channel}"
-                yield Energy(path, kind, label, "ma", number(path), volts=volts)
+                label = said(chip / f"{channel}_label") or f"{name} {channel}"
+                yield Energy(path, kind, label, "ma", answer(path), volts=volts)
 
 
 def _tegra(chip: Path) -> Iterator[Energy]:
     """The rails of a Jetson with its older kernels."""
     for path in sorted(chip.glob("in_power*_input")):
         rail = path.name.removeprefix("in_power").removesuffix("_input")
-        yield Energy(path, "ina", text(chip / f"rail_name_{rail}") or f"rail {rail}", "mw", number(path))
+        yield Energy(path, "ina", said(chip / f"rail_name_{rail}") or f"rail {rail}", "mw", answer(path))

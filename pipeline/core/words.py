@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from pipeline.core import files
+from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -196,7 +198,7 @@ def load(path: Path) -> Lexicon:
         ConfigError: It cannot be read, has an unknown key, or a group of unknown classes.
     """
     try:
-        table = msgspec.toml.decode(path.read_bytes(), type=Table)
+        table = decode_toml(files.read_bounded(path, files.TEXT, follow=True), Table)
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigError(f"{path}: no table of words: {error}") from error
     for name, group in table.groups.items():

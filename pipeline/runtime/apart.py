@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pipeline.core.errors import ModelError, PipelineError
+from pipeline.core.printing import harmless
 from pipeline.runtime import forking, logs
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import IO
 
 _Result = TypeVar("_Result")
+_SAID_MOST = 1 << 16  # bytes of what native code printed before it died
 _REFUSED = b"!"  # no JSON begins so: the text of an error follows
 _REMEDY = "`pipeline models verify` tells whether the model is whole"
 
@@ -83,7 +85,7 @@ def told_apart(
             return
         if said is not None:
             said.seek(0)
-            sys.stderr.write(said.read().decode(errors="replace"))
+            sys.stderr.write(harmless(said.read(_SAID_MOST).decode(errors="replace")))
     how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
     raise ModelError(f"the process of {title} {how}: {remedy}")
 
@@ -104,6 +106,11 @@ def _run(work: Callable[[Callable[[_Result], None]], None], into: int, said: IO[
             work(lambda result: _write(stream, msgspec.json.encode(result)))
         except PipelineError as error:
             _write(stream, _REFUSED + msgspec.json.encode(str(error)))
+        except OSError as error:
+            named = f"{error.filename}: " if error.filename is not None else ""
+            _write(stream, _REFUSED + msgspec.json.encode(f"{named}{error.strerror or error}"))
+        except MemoryError:
+            _write(stream, _REFUSED + msgspec.json.encode("there is not memory enough for it: free some"))
     return 0
 
 

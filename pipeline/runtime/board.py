@@ -6,6 +6,7 @@ written by one process only; aligned 8-byte stores do not tear.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline import topology
+from pipeline.core import files
 from pipeline.core.limits import FREE, Limits, packed, unpacked
 
 if TYPE_CHECKING:
@@ -103,19 +105,25 @@ class Board:
     def __init__(self, path: Path, names: list[str], *, create: bool = False) -> None:
         self.names = [self.DEVICE, *names]
         size = len(self.names) * _ROW_WORDS * 8
-        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if create else 0)
-        descriptor = os.open(path, flags, 0o600)
-        if create:
-            os.ftruncate(descriptor, size)
-            path.with_suffix(".names").write_text("\n".join(names), encoding="utf-8")
-        self._map = mmap.mmap(descriptor, size)
-        os.close(descriptor)
+        descriptor = files.open_regular(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create else 0))
+        try:
+            if create:
+                os.ftruncate(descriptor, size)
+                files.replace(path.with_suffix(".names"), "\n".join(names).encode(), 0o600)
+            elif os.fstat(descriptor).st_size < size:
+                raise OSError(errno.EINVAL, "no board of a daemon: start the daemon anew", str(path))
+            self._map = mmap.mmap(descriptor, size)
+        finally:
+            os.close(descriptor)
         self._words = np.frombuffer(self._map, np.int64).reshape(-1, _ROW_WORDS)
 
     @classmethod
     def open(cls, path: Path) -> Board:
         """Open the board of a running daemon. Raises OSError when there is none."""
-        return cls(path, path.with_suffix(".names").read_text(encoding="utf-8").splitlines())
+        names = files.read_bounded(path.with_suffix(".names")).decode(errors="replace").splitlines()
+        if not names or any(topology.split(name)[0] not in topology.STAGES for name in names):
+            raise OSError(errno.EINVAL, "no board of a daemon: start the daemon anew", str(path))
+        return cls(path, names)
 
     def get(self, name: str, word: Word) -> int:
         """Read a number."""

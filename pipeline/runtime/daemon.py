@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import structlog
 
+from pipeline.core import files
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import PASSING_SINKS
@@ -20,6 +21,8 @@ from pipeline.runtime.replay import address, like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.core.settings import Settings
     from pipeline.core.vocabulary import CameraId
     from pipeline.runtime.replay import Recording
@@ -41,13 +44,20 @@ class Ending(NamedTuple):
     given_up: int
 
 
-def serve(settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str) -> Ending:
-    """Watch the cameras until told to stop or until all have ended. Raises PipelineError."""
+def serve(
+    settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str, warnings: Sequence[str] = ()
+) -> Ending:
+    """Watch the cameras until told to stop or until all have ended. Raises PipelineError.
+
+    `warnings`: what is to be logged of the configuration's file.
+    """
     logs.configure(level, stage="supervisor")
+    for warning in warnings:
+        log.warning("configuration", reason=warning)
     uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
-        state = _made(state_dir or folders.state_dir(settings.runtime.state_dir))
+        files.own_folder(state := state_dir or folders.state_dir(settings.runtime.state_dir))
         folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level, state)
         return _serve(_writing_to(folder, settings), home)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import topology
+from pipeline.core import files
 from pipeline.core.errors import RunDirectoryError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class RunDirectory:
         except OSError as error:
             raise RunDirectoryError(f"{path}: {error.strerror}: set runtime.run_dir or --run-dir") from error
         _check_private(path)
-        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = files.open_regular(path / "lock", os.O_RDWR | os.O_CREAT)
         try:
             _take(self._lock)
         except BlockingIOError as error:
@@ -101,7 +102,7 @@ def held(folder: Path, remedy: str) -> Iterator[None]:
 @contextmanager
 def one_at_a_time(lock: Path) -> Iterator[None]:
     """Wait until nobody else holds a lock, which is a file of its own and stays. Raises OSError."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = files.open_regular(lock, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -111,7 +112,7 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
 
 def check_held(path: Path) -> None:
     """Raise OSError unless a daemon holds this folder: one that was killed leaves its files behind."""
-    lock = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    lock = files.open_regular(path / "lock")
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

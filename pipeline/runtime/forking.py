@@ -7,9 +7,10 @@ import gc
 import os
 import signal
 import sys
-import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
+
+from pipeline.runtime.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,8 +43,8 @@ def _end_as_child(title: str, parent: int, run: Callable[[], int]) -> NoReturn:
         status = run()
     except KeyboardInterrupt:
         status = 130
-    except BaseException:  # noqa: BLE001  # the boundary of the process: whatever it is, it is printed, and the child ends
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001  # the boundary of the process: whatever it is, it is told, and the child ends
+        Failures().tell("process_failed", error, of=title)
     finally:
         if sys.stderr:
             sys.stderr.flush()

@@ -16,6 +16,7 @@ from pipeline.core.messages import Hop, StageRestarted, Ticked
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime import cores, links, loads
 from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,7 @@ class Host:
         self._counts = board.row(name)
         self._grace_s = grace_s
         self._ticked_ns = 0
+        self._failures = Failures()
         self._context = links.new_context()
         self._mailbox = links.Mailbox(self._context, run_dir, name, _WAKE_MS) if not self._row.source else None
         self._post = links.Post(self._context, run_dir, name, self._tapped)
@@ -174,9 +176,9 @@ class Host:
             self._counts[Word.OVERWRITTEN] += 1
         except StageBrokenError:
             raise
-        except Exception:  # the host loop: one message that a stage chokes on must not take the others along
+        except Exception as error:  # noqa: BLE001  # the host loop: a message that a stage chokes on takes no others along
             self._counts[Word.FAILED] += 1
-            log.exception("message_failed", message_type=what)
+            self._failures.tell("message_failed", error, message_type=what)
         finally:
             took = time.monotonic_ns() - began
             self._counts[Word.BUSY_NS] += took

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pipeline.core.printing import harmless
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -57,6 +59,7 @@ def configure(level: str = "info", **bound: str) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _shown,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -65,6 +68,11 @@ def configure(level: str = "info", **bound: str) -> None:
     )
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(**_known(bound))
+
+
+def _shown(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Names and reasons come from cameras and files: nothing of them acts on the terminal."""
+    return {key: harmless(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _known(bound: Mapping[str, str]) -> dict[str, str]:

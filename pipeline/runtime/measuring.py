@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pipeline.core import baseline
+from pipeline.core import baseline, files
 from pipeline.core.baseline import Baseline, Device, Task
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
@@ -43,7 +43,7 @@ def before(file: Path, device: Device, sha256: str) -> Baseline | None:
         ConfigError: It is of another device or model, or cannot be read: it is not to be written over.
     """
     try:
-        found = decode(file.read_bytes(), Baseline)
+        found = decode(files.read_bounded(file), Baseline)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

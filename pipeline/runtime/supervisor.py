@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+_LIVES_TO_BEGIN = 2  # of a stage that is killed before it is ready
 _LOOK_S = 0.1  # how often the board is looked at
 _HEALTHY_S = 60.0  # a process that lived so long begins its pauses anew
 _HURRIED_SHARE = 0.15  # of the time to stop: what each stage may take that has nothing to say in the end
@@ -190,13 +191,22 @@ class Supervisor:
             self._wait(0.005)
             if self.stopping:
                 return
-            dead = [child.name for child in self.children.values() if child.due is not None]
+            dead = [child.name for child in self.children.values() if child.due is not None and self._hopeless(child)]
+            if not dead:
+                self._start_due()
             if dead or time.monotonic() > deadline:
                 raise TopologyError(
                     f"{', '.join(dead)} ended before being ready: the log above says why"
                     if dead
                     else f"not ready after {self._settings.runtime.ready_s:g} s: {', '.join(waiting)}"
                 )
+
+    def _hopeless(self, child: Child) -> bool:
+        """Whether to start it again brings nothing: it says itself that it cannot run, or was killed several times.
+
+        Native code that a damaged model or a device brings down is given up by the next life, which knows of it.
+        """
+        return self.board.get(child.name, Word.LAST_EXIT) >= 0 or child.lives >= _LIVES_TO_BEGIN
 
     def _wait(self, seconds: float) -> None:
         """Sleep until a child ends, a signal comes, or the time is over; reap what ended."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,8 +9,9 @@ import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from pipeline.core import files
 from pipeline.core.baseline import MEASURES
-from pipeline.view.timeline import console
+from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +47,7 @@ def show(found: Baseline, changed: dict[int, dict[str, float]], folder: Path, *,
     """
     if as_json:
         content = msgspec.to_builtins(found) | {"changes": changed, "folder": str(folder)}
-        sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+        say_json(content)
         return
     screen = console()
     table = Table("", *_heads(found), title=_title(found), title_justify="left")
@@ -68,12 +67,7 @@ def write(found: Baseline, changed: dict[int, dict[str, float]], folder: Path) -
         MARKDOWN: _markdown(found, changed),
     }
     for name, text in texts.items():
-        part = folder / f".{name}.{os.getpid()}.part"
-        try:
-            part.write_text(text, encoding="utf-8")
-            part.rename(folder / name)
-        finally:
-            part.unlink(missing_ok=True)
+        files.replace(folder / name, text.encode())
 
 
 def _title(found: Baseline) -> str:

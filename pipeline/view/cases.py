@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import decode, lines
-from pipeline.core.errors import ConfigError
+from pipeline.core.decoding import convert, decode_whole, lines
+from pipeline.core.errors import ConfigError, DamagedError
 from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
 
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _CLOSED = {"light": get_args(vocabulary.Light)}
@@ -30,7 +31,7 @@ def facts(row: dict[str, Any]) -> Facts:
         KeyError, TypeError: The same.
     """
     closed = _closed(row, _CLOSED) | {"track": row["track"] | _closed(row["track"], _CLOSED_OF_TRACK)}
-    found = msgspec.convert(row | closed, Facts)
+    found = convert(row | closed, Facts)
     if found.local_time and not _CLOCK.fullmatch(found.local_time):
         raise msgspec.ValidationError(f"local_time is {found.local_time!r:.40}, write HH:MM")
     return found
@@ -40,15 +41,15 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read JSON lines with their numbers.
 
     Raises:
-        ConfigError: A line is no JSON object.
+        DamagedError: A line is no JSON object.
     """
     for number, line in enumerate(lines(path), 1):
         if line is not None and not line.strip():
             continue
         try:
-            yield number, decode(line or b"", dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise ConfigError(
+            yield number, decode_whole(line or b"")
+        except msgspec.DecodeError as error:
+            raise DamagedError(
                 f"{path}, line {number}: no incident with `facts`, as it is no JSON object ({error})"
             ) from error
 
@@ -63,35 +64,39 @@ class _Past(Head, frozen=True):
     facts: Any = None
 
     @property
-    def told(self) -> dict[str, Any] | None:
-        """Its facts; None: it is an event of a camera or of the system."""
+    def told(self) -> Facts | None:
+        """Its facts; None: it is an event of a camera or of the system. Raises msgspec.DecodeError."""
         found = self.data.get("facts") if isinstance(self.data, dict) else self.facts
-        return found if isinstance(found, dict) else None
+        return facts(found) if isinstance(found, dict) else None
+
+    def check(self) -> None:
+        """Raise msgspec.DecodeError where its facts cannot be read."""
+        try:
+            _ = self.told
+        except (msgspec.MsgspecError, TypeError, KeyError) as error:
+            raise msgspec.DecodeError(str(error)) from error
 
 
 def past(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
     """Read past incidents: events of the product, of each that with facts that holds; or lines with `id` and `facts`.
 
     Args:
-        reader: Of the file and those put away beside it; lines that are no events, it names.
+        reader: Of the file and those put away beside it; lines that cannot be read, it names.
         camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
 
     Raises:
-        ConfigError: There is no incident, or one with facts that cannot be read.
+        ConfigError: There is no incident.
     """
     found: dict[tuple[str, str], tuple[Rank, Facts]] = {}
     for number, (_, event) in enumerate(reader.events(_Past), 1):
-        if event.told is None:
+        if (told := event.told) is None:
             continue
         key, ranked = (event.source, event.subject or str(event.id or number)), rank(event.type, event)
-        try:
-            told = facts(event.told)
-        except (msgspec.MsgspecError, TypeError, KeyError) as error:
-            raise ConfigError(f"{reader.path}, {key[1]}: no incident with `facts` ({error})") from error
         if key not in found or ranked >= found[key][0]:
             found[key] = ranked, told
     if not found:
-        raise reader.nothing() if reader.damaged else ConfigError(f"{reader.path}: holds no incident with `facts`")
+        said = "".join(f"; {one}" for one in reader.complaints())
+        raise ConfigError(f"{reader.path}: holds no incident with `facts`{said}")
     if camera:
         return [(key[1], msgspec.structs.replace(one, camera=camera)) for key, (_, one) in found.items()]
     return [(key[1], one) for key, (_, one) in found.items()]

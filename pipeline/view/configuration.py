@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.table import Table
 
-from pipeline.core import areas, outcomes
+from pipeline.core import areas, outcomes, secrets
+from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
-from pipeline.view.timeline import console, counted, printable
+from pipeline.view.output import complain, console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,9 @@ def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> No
     """Print what a configuration means, without addresses' passwords, and what its rules make of who comes."""
     found = list(outcomes.outcomes(settings, book))
     if as_json:
-        rows = msgspec.to_builtins(_without_passwords(settings)) | {"outcomes": msgspec.to_builtins(found)}
-        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
+        say_json(msgspec.to_builtins(_without_passwords(settings)) | {"outcomes": msgspec.to_builtins(found)})
+        if told := secrets.exposed(path, settings):
+            complain(f"warning: {told}")
         return
     screen = console()
     table = Table("camera", "source", "zone", "when somebody is there", title=str(path), title_justify="left")
@@ -45,8 +46,8 @@ def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> No
         f"lost after {rows.lost_after_s:g} s without a picture. {settings.capture.frames_per_s:g} pictures a second "
         "are looked at."
     )
-    for warning in _warnings(settings):
-        screen.print(f"warning: {warning}")
+    for warning in _warnings(path, settings):
+        screen.print(f"warning: {warning}", soft_wrap=True)
     screen.print(f"{path}: valid, {counted(len(settings.cameras), 'camera')}, configuration {settings.digest()}")
 
 
@@ -78,15 +79,17 @@ def _silent(found: list[Outcome], book: Rulebook) -> Iterator[str]:
             yield f"{where}: never {loud}, unless a note says so: {', '.join(kinds)}"
 
 
-def _warnings(settings: Settings) -> Iterator[str]:
+def _warnings(path: Path, settings: Settings) -> Iterator[str]:
     """What is allowed, but hardly meant."""
+    if told := secrets.exposed(path, settings):
+        yield str(told)
     if not settings.cameras:
         yield "no cameras: nothing to run"
     if settings.encode.artefact and settings.encode.backend == "cpu":
         yield "encode.artefact is not used: encode.backend is cpu, which runs the model itself"
     for name, camera in settings.cameras.items():
         if "://" not in camera.source and ":" not in camera.source and not Path(camera.source).exists():
-            yield f"cameras.{name}.source: {camera.source}: no such file or device"
+            yield f"cameras.{name}.source: {_source(camera)}: no such file or device"
 
 
 def _effect(area: areas.Area, settings: Settings) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -19,9 +17,10 @@ from models.deriving.told import Told
 from models.encoders import artefact
 from models.llm import folder as folders
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.printing import printable
 from pipeline.runtime.apart import told_apart
 from pipeline.runtime.folders import one_at_a_time
-from pipeline.view.timeline import console, printable
+from pipeline.view.output import console, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,7 +143,7 @@ def _show(
     older = _older(target, ready) if target is not None else {}
     if as_json:
         content = {"path": str(target or ""), "made": made, "manifest": manifest, "scan": scan, "stale": older}
-        sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+        say_json(content)
         return
     if scan is not None:
         _show_scan(scan, ready.facts.calibration.count if ready.pictures and ready.facts.calibration else 0)
@@ -152,14 +151,14 @@ def _show(
         return
     _show_passes(manifest)
     how = "made" if made else "already made"
-    sys.stdout.write(f"{printable(str(target))}: {how}, {manifest.bytes / 1e6:.1f} MB, cosine {manifest.cosine:.4f}\n")
+    say(f"{printable(str(target))}: {how}, {manifest.bytes / 1e6:.1f} MB, cosine {manifest.cosine:.4f}\n")
     for line in _advice(ready, target, manifest):
-        sys.stdout.write(f"{line}\n")
+        say(f"{line}\n")
     for name, reasons in older.items():
-        sys.stdout.write(f"stale: {printable(name)}: {printable('; '.join(reasons))}\n")
-    sys.stdout.write("For the configuration:\n\n")
+        say(f"stale: {printable(name)}: {printable('; '.join(reasons))}\n")
+    say("For the configuration:\n\n")
     for line in planning.configuration(ready, target, manifest):
-        sys.stdout.write(f"{printable(line)}\n")
+        say(f"{printable(line)}\n")
 
 
 def _show_passes(manifest: Manifest) -> None:
@@ -195,7 +194,7 @@ def _kept(manifest: Manifest, chosen: int) -> str:
 
 
 def _show_scan(scan: Scan, given: int) -> None:
-    sys.stdout.write(
+    say(
         f"All {len(scan.rows)} layers quantised cost {scan.whole:.6f} of cosine, on {scan.pictures} drawn pictures"
         + (f", as every layer is run with each; the {given} given were for ranges" if given else "")
         + ("" if scan.weights else "; the model came quantised, so rounding of its weights is not known")
@@ -208,9 +207,9 @@ def _show_scan(scan: Scan, given: int) -> None:
         table.add_row(printable(row.name), row.op, f"{row.alone:.6f}", back)
     console().print(table)
     if all(not row.regained or row.regained < 0 for row in scan.rows):
-        sys.stdout.write("Leaving any of them out brings nothing back\n")
+        say("Leaving any of them out brings nothing back\n")
     if len(scan.rows) > _WORST:
-        sys.stdout.write(f"{len(scan.rows) - _WORST} layers cost less; --json names them all\n")
+        say(f"{len(scan.rows) - _WORST} layers cost less; --json names them all\n")
 
 
 def _older(target: Path, ready: Ready) -> dict[str, list[str]]:

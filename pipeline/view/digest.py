@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,10 +14,11 @@ from models.llm.mnn import Options
 from pipeline.core import digest, digest_grounding, filters, periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.eventfiles import Reader
+from pipeline.core.printing import printable
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
-from pipeline.view.timeline import console, printable
+from pipeline.view.output import complain, console, say_json
 from stages.digests import DigestWriter
 from stages.language import chosen
 
@@ -126,16 +126,15 @@ def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
     worded = word(made[: digest.told_apart(period, made)], means)
     sentences = digest.sentences(period, made, worded.sentences, means.loudness)
     kept_from = "" if gathered.recorded else reader.kept_from(since)
-    damaged = sum(map(len, reader.damaged.values()))
-    found = Digest(period, here, sentences, worded, means.loudness, damaged, kept_from)
+    found = Digest(period, here, sentences, worded, means.loudness, reader.damaged_lines, kept_from)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(plainly(found)).decode() + "\n")
+        say_json(plainly(found))
     else:
         _print(found)
     if worded.silent:
-        sys.stderr.write(f"the language model is not heard: {printable(worded.silent)}\n")
+        complain(f"the language model is not heard: {printable(worded.silent)}")
     for said in (*filter(None, (kept_from,)), *reader.complaints()):
-        sys.stderr.write(f"{printable(said)}\n")
+        complain(said)
     return not reader.damaged
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,14 +11,15 @@ from rich.table import Table
 from models import catalog
 from models.encoders import OURS, Reading, gate
 from models.store import Store
-from pipeline.core import diagnosis
+from pipeline.core import diagnosis, secrets
 from pipeline.core.diagnosis import Finding
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.printing import printable
 from pipeline.runtime import cores, examining
 from pipeline.runtime.apart import apart
 from pipeline.runtime.cores import HERE
 from pipeline.runtime.examining import Device, Model
-from pipeline.view.timeline import console, counted, printable
+from pipeline.view.output import console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,26 +44,29 @@ class Report(NamedTuple):
         return diagnosis.troubles(self.findings)
 
 
-def examined(settings: Settings, state: Path, sysfs: Path | None) -> Report:
+def examined(settings: Settings, state: Path, sysfs: Path | None, config: Path | None = None) -> Report:
     """Look at everything; takes some seconds.
 
     Args:
         settings: Of the daemon.
         state: Its state folder.
         sysfs: A made tree instead of /sys and its control groups.
+        config: The file of the settings.
     """
     encoder = _encoder(settings.encode)  # in a child by fork, before anything here has threads
     voice, model = _voice(settings.describe.model, state)
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
     device = Device(roots, machine, cores.planned(settings, machine), settings, state, model)
-    return Report(device, (*examining.findings(device), encoder, voice))
+    told = secrets.exposed(config, settings) if config else None
+    shown = [Finding("note", "configuration", *told)] if told else []
+    return Report(device, (*shown, *examining.findings(device), encoder, voice))
 
 
 def show(report: Report, *, as_json: bool) -> None:
     """Print it."""
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_plain(report)).decode() + "\n")
+        say_json(_plain(report))
         return
     screen = console()
     table = Table("", "what", "found", "remedy")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from rich.table import Table
 
 from models import catalog
-from models.encoders import backends, offload
+from models.encoders import OURS, Reading, backends, gate, offload
+from pipeline.core.errors import ModelError
+from pipeline.core.printing import printable
 from pipeline.runtime.apart import apart
-from pipeline.view.timeline import console, printable
+from pipeline.view.output import console, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,24 @@ def show_backends(*, as_json: bool) -> None:
     console().print(table)
 
 
+def unopened(settings: EncodeSettings) -> tuple[str, str] | None:
+    """What of the operator's own files cannot be opened, see `gate.unopened`; tried in a child, as it may end that."""
+    if not (settings.own or (settings.artefact and settings.backend == "mnn")):
+        return None
+    model = Path(settings.model) if settings.own else catalog.verified(settings.model)
+    reading = Reading.of(settings) if settings.own else OURS
+
+    def work() -> Iterator[tuple[str, str]]:
+        if found := gate.unopened(model, settings, reading):
+            yield found
+
+    named = "encode.artefact" if settings.artefact and settings.backend == "mnn" else "encode.model"
+    try:
+        return next(apart("the encoder", work, tuple[str, str], quiet=True), None)
+    except ModelError as error:
+        return named, f"it is damaged, or native code is: {error}"
+
+
 def offloaded(model: str, settings: EncodeSettings, *, as_json: bool) -> bool:
     """Print what an accelerator makes of a model, a file or a name of the catalogue. Returns whether it passes."""
     path = Path(model) if Path(model).exists() else catalog.verified(model)
@@ -55,7 +73,7 @@ def offloaded(model: str, settings: EncodeSettings, *, as_json: bool) -> bool:
 
 def _print(found: offload.Report) -> None:
     similar = "" if found.cosine is None else f", cosine {found.cosine:.5f} with the CPU's answers"
-    sys.stdout.write(f"{printable(found.model)} on {found.backend}: {found.verdict or 'not opened'}{similar}\n")
+    say(f"{printable(found.model)} on {found.backend}: {found.verdict or 'not opened'}{similar}\n")
     screen = console()
     if found.shares:
         table = Table("provider", "nodes", "pieces", "ms a run")
@@ -69,13 +87,13 @@ def _print(found: offload.Report) -> None:
             table.add_row(left.op, str(left.count), printable(", ".join(left.names[:4])), left.change)
         screen.print(table)
     if found.casts:
-        sys.stdout.write(f"In order on the CPU, at the graph's rim: {printable(', '.join(found.casts))}\n")
+        say(f"In order on the CPU, at the graph's rim: {printable(', '.join(found.casts))}\n")
     if found.first_wrong:
-        sys.stdout.write(f"First wrong node: {printable(found.first_wrong)}, cosine {found.first_wrong_cosine}\n")
+        say(f"First wrong node: {printable(found.first_wrong)}, cosine {found.first_wrong_cosine}\n")
     for reason in found.reasons:
-        sys.stdout.write(f"- {printable(reason)}\n")
-    sys.stdout.write(f"The daemon would use: {found.runs_on}\n")
+        say(f"- {printable(reason)}\n")
+    say(f"The daemon would use: {found.runs_on}\n")
 
 
 def _json(content: object) -> None:
-    sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+    say_json(content)

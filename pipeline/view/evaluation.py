@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,12 @@ from models.llm.mnn import Options
 from pipeline.core import filters, grounding
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
+from pipeline.core.printing import printable
 from pipeline.resources import config_file
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.cases import facts, rows
-from pipeline.view.timeline import console, printable
+from pipeline.view.output import console, say_json
 from stages.prompts import Prompts
 from stages.summaries import Summariser
 
@@ -63,7 +63,8 @@ def cases(path: Path | None) -> list[Case]:
     Values that are in no vocabulary of ours become the first one of it: other trackers have more words.
 
     Raises:
-        ConfigError: A line is none.
+        DamagedError: A line is no JSON object.
+        ConfigError: A line is one, and no incident; or there is none.
     """
     found = []
     source = path or config_file(_OWN)
@@ -101,7 +102,7 @@ def summaries(
     found = _judged(told, {case.id: case.facts for case in chosen})
     about = {"model": f"{model.name}/{model.version}", "threads": threads, "free": free}
     if as_json:
-        sys.stdout.write(msgspec.json.encode(about | found).decode() + "\n")
+        say_json(about | found)
         return
     _print(told, about | found)
 

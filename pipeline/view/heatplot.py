@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from pipeline.core.decoding import decode
+from pipeline.core.decoding import decode, lines
 from pipeline.core.errors import ConfigError
 from pipeline.core.governor import TRIP_C, Bands
 from pipeline.core.limits import Rung
@@ -42,9 +42,9 @@ def read(path: Path) -> list[dict[str, object]]:
     """
     found: list[dict[str, object]] = []
     since, before, recording = 0.0, 0.0, None
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(lines(path), 1):
         try:
-            row = decode(line, _Row)
+            row = decode(line or b"", _Row)
         except msgspec.DecodeError as error:
             raise ConfigError(
                 f"{path}: line {number} is no row of heat.jsonl, which `pipeline replay --heat --out` writes ({error})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ from rich.table import Table
 from models.llm import opening
 from models.llm.mnn import Options
 from models.table import table
+from pipeline.core.printing import printable
 from pipeline.runtime.apart import apart
-from pipeline.view.timeline import console, printable
+from pipeline.view.output import console, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -111,15 +111,15 @@ def made(one: Installed, *, as_json: bool, tried: Tried | None = None) -> None:
         _json(_plain(one) | ({"tried": tried} if tried else {}))
         return
     in_use = ", in use" if one.active else ""
-    sys.stdout.write(f"{one.name}/{one.version}: {_megabytes(one)} MB in {one.path}{in_use}\n")
+    say(f"{one.name}/{one.version}: {_megabytes(one)} MB in {one.path}{in_use}\n")
     if tried:
         how = "from a mapped file" if tried.mapped else "in memory, as there is no room to map it"
-        sys.stdout.write(f"  it answers: loaded in {tried.load_s:.2f} s, {how}\n")
+        say(f"  it answers: loaded in {tried.load_s:.2f} s, {how}\n")
         notes = "is" if one.manifest and table().weighs(one.manifest) else "was never measured at that, so it is not"
-        sys.stdout.write(f"  it {notes} asked which standing note speaks about an incident\n")
+        say(f"  it {notes} asked which standing note speaks about an incident\n")
     if one.manifest:
         for how, count in one.manifest.layers.items():
-            sys.stdout.write(f"  {count:4d} matrices: {how}\n")
+            say(f"  {count:4d} matrices: {how}\n")
 
 
 def verified(found: Iterable[tuple[Installed, list[str]]], *, as_json: bool) -> bool:
@@ -130,7 +130,7 @@ def verified(found: Iterable[tuple[Installed, list[str]]], *, as_json: bool) -> 
     else:
         for one, problems in rows:
             state = "whole" if not problems else "damaged: pull or convert it again"
-            sys.stdout.write("\n  ".join([f"{one.name}/{one.version}: {state}", *problems]) + "\n")
+            say("\n  ".join([f"{one.name}/{one.version}: {state}", *problems]) + "\n")
     return not any(problems for _, problems in rows)
 
 
@@ -149,4 +149,4 @@ def _plain(one: Installed) -> dict[str, object]:
 
 
 def _json(content: object) -> None:
-    sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+    say_json(content)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from rich.table import Table
 
 from pipeline.core import notebook, speaking
 from pipeline.core.notes import UNREADABLE
+from pipeline.core.printing import printable
 from pipeline.core.verdicts import Judge, raised, silenced
 from pipeline.core.when import WEEKDAYS, When, clock
 from pipeline.view import weighed
-from pipeline.view.timeline import console, counted, printable
+from pipeline.view.output import complain, console, counted, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,7 +67,7 @@ def zone_names(settings: Settings, camera: str) -> list[str]:
 
 def print_reading(note: Note, found: Findings) -> None:
     """Print what was read of a note, for its author to confirm, on standard error."""
-    sys.stderr.write("\n".join([printable(note.text), *_described(note), *_warnings(note, found)]) + "\n")
+    complain("\n".join([printable(note.text), *_described(note), *_warnings(note, found)]) + "")
 
 
 def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
@@ -76,7 +75,7 @@ def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
     if as_json:
         _json({"note": entry, "polarity": entry.note.polarity, **found._asdict()})
     else:
-        sys.stdout.write(f"{entry.id}: added\n")
+        say(f"{entry.id}: added\n")
 
 
 def print_list(book: Notebook, *, as_json: bool) -> None:
@@ -85,7 +84,7 @@ def print_list(book: Notebook, *, as_json: bool) -> None:
         _json([_told(entry) for entry in book.notes])
         return
     if not book.notes:
-        sys.stdout.write('no notes yet: pipeline notes add "Trucks may wait in the loading bay until 17:00."\n')
+        say('no notes yet: pipeline notes add "Trucks may wait in the loading bay until 17:00."\n')
         return
     table = Table("", "camera", "note", "read as")
     for entry in book.notes:
@@ -99,7 +98,7 @@ def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         _json({"removed": identifiers})
     else:
-        sys.stdout.write("".join(f"{identifier}: removed\n" for identifier in identifiers))
+        say("".join(f"{identifier}: removed\n" for identifier in identifiers))
 
 
 def checked(past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, *, quiet: bool = True) -> list[Done]:
@@ -242,4 +241,4 @@ def _warnings(note: Note, found: Findings) -> list[str]:
 
 
 def _json(content: object) -> None:
-    sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+    say_json(content)

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from pipeline import topology
 from pipeline.core.errors import ConfigError
+from pipeline.core.printing import printable
 from pipeline.runtime.replay import Outcome, Report, coverage
 from pipeline.runtime.replay import Progress as State
 from pipeline.view import timeline
-from pipeline.view.timeline import counted
+from pipeline.view.output import console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,12 +62,12 @@ def moment(text: str | None) -> int | None:
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[State], None]]:
     """Lend a function that draws how far a replay is; on a terminal only."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
         yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("replay", total=1.0, told="")
         yield lambda state: bar.update(task, completed=state.share, told=_told(state))
 
@@ -100,22 +100,22 @@ def print_events(path: Path) -> None:
 def summary(report: Report, *, as_json: bool, stderr: bool) -> None:
     """Print what was replayed and how whole it was, to standard error where events are on the output."""
     if as_json:
-        (sys.stderr if stderr else sys.stdout).write(msgspec.json.encode(_summary(report)).decode() + "\n")
+        say_json(_summary(report), stderr=stderr)
         return
-    console = timeline.console(stderr=stderr)
-    console.print(_inputs(report.outcomes))
+    screen = console(stderr=stderr)
+    screen.print(_inputs(report.outcomes))
     if any(one.latency_ms for one in report.outcomes):
-        console.print(_latencies(report.outcomes))
+        screen.print(_latencies(report.outcomes))
     media = sum(one.media_s for one in report.outcomes)
     frames = sum(one.frames for one in report.outcomes)
-    console.print(
+    screen.print(
         f"{counted(len(report.outcomes), 'input')}, coverage {coverage(report.outcomes)} %, "
         f"{frames} frames of {media:.1f} s in {report.elapsed_s:.1f} s ({frames / report.elapsed_s:.0f} frames/s, "
         f"{media / report.elapsed_s:.1f}x real time), "
         f"{counted(sum(one.incidents for one in report.outcomes), 'incident')}"
     )
     if not stderr:
-        console.print(f"events: {report.events_file}    show them: pipeline events {report.events_file}")
+        screen.print(f"events: {report.events_file}    show them: pipeline events {report.events_file}")
 
 
 def _inputs(outcomes: list[Outcome]) -> Table:
@@ -135,7 +135,7 @@ def _inputs(outcomes: list[Outcome]) -> Table:
         warmth = f"{one.heat['temp_c_first']:g} to {one.heat['temp_c_most']:g} C" if one.heat else ""
         slowed = f", down to level {one.heat['level_most']:g}" if one.heat.get("level_most") else ""
         reason = "; ".join(part for part in (one.reason, warmth + slowed) if part)
-        name, reason = timeline.printable(one.name), timeline.printable(reason)
+        name, reason = printable(one.name), printable(reason)
         table.add_row(name, state, frames, f"{one.media_s:.1f}", str(one.incidents), reason)
     return table
 

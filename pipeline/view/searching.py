@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -19,8 +17,10 @@ from models.tags import TagTable
 from pipeline.core import likeness, words
 from pipeline.core.errors import ConfigError
 from pipeline.core.eventfiles import Head, Rank, Reader, rank
+from pipeline.core.printing import printable
 from pipeline.resources import config_file
-from pipeline.view.timeline import complain, console, printable
+from pipeline.view.output import console, say_json
+from pipeline.view.timeline import complain_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def search(reader: Reader, query: str) -> tuple[list[Found], Meant]:
     """
     if not query.strip():
         raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
-    rows = list(_pictured(reader))
+    rows = list(featured(reader))
     if not rows:
         raise ConfigError(
             f"{reader.path}: no incident in it has features: they come with `incident.end` where there are tags"
@@ -104,7 +104,7 @@ def show(path: Path, query: str, most: int, *, as_json: bool) -> bool:
     found, meant = search(reader, query)
     if as_json:
         for one in found[:most]:
-            sys.stdout.write(msgspec.json.encode(one._asdict()).decode() + "\n")
+            say_json(one._asdict())
     else:
         near = ", ".join(f"{name} {share:.0%}" for name, share in meant.shares[:3])
         left = f"; not told by pictures: {', '.join(meant.untold)}" if meant.untold else ""
@@ -114,11 +114,11 @@ def show(path: Path, query: str, most: int, *, as_json: bool) -> bool:
             cells = (f"{one.score:.2f}", one.incident, one.time, one.camera, one.what, one.picture)
             table.add_row(*(Text(printable(cell)) for cell in cells))
         console().print(table)
-    complain(reader)
+    complain_of(reader)
     return not reader.damaged
 
 
-def _pictured(reader: Reader) -> Iterator[tuple[_Shape, NDArray[np.float32]]]:
+def featured(reader: Reader) -> Iterator[tuple[_Shape, NDArray[np.float32]]]:
     """Yield of every incident the event that holds of those with features, and these."""
     rows: dict[tuple[str, str], tuple[Rank, _Shape, NDArray[np.float32]]] = {}
     for _, event in reader.events(_Shape):
@@ -136,7 +136,7 @@ def _vector(event: _Shape) -> NDArray[np.float32] | None:
         return None
     try:
         stored = base64.b64decode(event.data.features.vector, validate=True)
-    except binascii.Error:
+    except ValueError:  # also binascii.Error, and letters that are in no base 64
         return None
     if len(stored) != 2 * _SIZE:
         return None

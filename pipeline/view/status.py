@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import msgspec
 from rich.box import HEAVY_HEAD, SIMPLE
 from rich.console import Group
 from rich.live import Live
@@ -18,8 +16,8 @@ from pipeline.core.governor import LEVELS, TRIP_C, Bands
 from pipeline.core.limits import Limits, Rung
 from pipeline.runtime import loads
 from pipeline.runtime.board import Board, State, Word
+from pipeline.view.output import console, say_json
 from pipeline.view.tapping import attached
-from pipeline.view.timeline import console
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +40,7 @@ def show(run_dir: Path | None, *, as_json: bool, watch: bool) -> None:
     _, board = attached(run_dir)
     if as_json:
         told = {"device": _device(board, *_now(board)), "processes": [_row(board, name) for name in board.names[1:]]}
-        sys.stdout.write(msgspec.json.encode(told).decode() + "\n")
+        say_json(told)
         return
     screen = console()
     if not watch:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-
-import msgspec
 from rich.table import Table
 
 from pipeline import topology
-from pipeline.view.timeline import console
+from pipeline.view.output import console, say, say_json
 
 
 def show(*, as_json: bool, mermaid: bool) -> None:
     """Print stages, links and the diagram."""
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_plain()).decode() + "\n")
+        say_json(_plain())
         return
     if not mermaid:
         screen = console()
         screen.print(_stages())
         screen.print(_links())
-    sys.stdout.write(topology.mermaid() + "\n")
+    say(topology.mermaid() + "\n")
 
 
 def _stages() -> Table:

@@ -9,13 +9,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from pipeline import topology
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.runtime import folders
 from pipeline.runtime.board import Board, Word
 from pipeline.runtime.links import Tap
+from pipeline.view.output import say_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +46,7 @@ def show(link: str, run_dir: Path | None, count: int | None, timeout: float | No
     tap = Tap(folder, writers, link, keep_asking)
     try:
         for message in itertools.islice(tap.messages(timeout), count):
-            sys.stdout.write(msgspec.json.encode(message).decode() + "\n")
+            say_json(message)
             sys.stdout.flush()
     except KeyboardInterrupt:
         return

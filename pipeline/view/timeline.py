@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
 from pipeline.core.eventfiles import Head, Rank, Reader, rank
+from pipeline.core.printing import printable
 from pipeline.core.templates import duration
+from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,17 +40,32 @@ _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
 class _Scene(msgspec.Struct, frozen=True):
+    class_: str = msgspec.field(name="class", default="")
     label: str = ""
     likelihood: float = 0.0
 
 
+class _Fields(msgspec.Struct, frozen=True):
+    action: str = ""
+    rule: str = ""
+    because: str = ""
+    note: str = ""
+    note_text: str = ""
+    not_weighed: str = ""
+    not_weighed_because: str = ""
+
+
 class _Analysis(msgspec.Struct, frozen=True):
     summary: str = ""
-    fields: dict[str, Any] = {}
+    fields: _Fields = _Fields()
+
+
+class _Track(msgspec.Struct, frozen=True):
+    dwell_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    track: dict[str, Any] = {}
+    track: _Track = _Track()
     rules_hit: list[str] = []
 
 
@@ -59,6 +75,7 @@ class _Data(msgspec.Struct, frozen=True):
     analysis: _Analysis = _Analysis()
     details: dict[str, Any] = {}
     ended_by: str = ""
+    priority: str = ""
 
 
 class _Shape(Head, frozen=True):
@@ -81,23 +98,23 @@ def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool)
     chosen = _chosen(reader, camera, kind, known)
     if as_json:
         for line, _ in chosen:
-            sys.stdout.write(msgspec.json.encode(msgspec.json.decode(line)).decode() + "\n")
+            say_json(decode_whole(line))
     else:
-        found = [msgspec.json.decode(line) for line, _ in chosen] if everything else _joined(chosen)
+        found = [decode_whole(line) for line, _ in chosen] if everything else _joined(chosen)
     if reader.damaged and not known:
         raise reader.nothing()
     if camera and camera not in known:
         raise ConfigError(f"no camera `{camera}`; there are: {', '.join(sorted(known - {'-'})) or 'none'}")
     if not as_json:
         console().print(_table(found, printable(str(path))))
-    complain(reader)
+    complain_of(reader)
     return not reader.damaged
 
 
-def complain(reader: Reader) -> None:
+def complain_of(reader: Reader) -> None:
     """Say what could not be read, and what is not kept."""
     for said in (*filter(None, (reader.kept_from(),)), *reader.complaints()):
-        sys.stderr.write(f"{printable(said)}\n")
+        complain(said)
 
 
 def _chosen(reader: Reader, camera: str, kind: str, known: set[str]) -> Iterator[tuple[bytes, _Shape]]:
@@ -107,25 +124,6 @@ def _chosen(reader: Reader, camera: str, kind: str, known: set[str]) -> Iterator
         known.add(name)
         if kind in event.type and (not camera or event.source.endswith(f"/camera/{camera}")):
             yield line, event
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for our tables where there is none.
-
-    Names of files, zones and cameras are shown as they are: [what] looks like markup to rich is none.
-    """
-    plain = Console(stderr=stderr, markup=False, emoji=False)
-    return plain if plain.is_terminal else Console(stderr=stderr, markup=False, emoji=False, width=_PLAIN_WIDTH)
-
-
-def counted(number: int, what: str) -> str:
-    """Say a number of things: 1 camera, 2 cameras."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def printable(text: str) -> str:
-    """Text for a terminal: what would move its cursor or change its colours is shown as a mark."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 class _Row(NamedTuple):
@@ -146,7 +144,7 @@ def _joined(chosen: Iterable[tuple[bytes, _Shape]]) -> list[dict[str, Any]]:
         incident = ".incident." in event.type
         key = event.source, event.subject, "" if incident else str(place)
         rows[key] = _later(rows.get(key), line, event)
-    found = ({**msgspec.json.decode(row.line), "time": row.time} for row in rows.values())
+    found = ({**decode_whole(row.line), "time": row.time} for row in rows.values())
     return sorted(found, key=lambda event: (event["time"], event["source"]))
 
 

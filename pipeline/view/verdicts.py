@@ -6,7 +6,6 @@ The format of the sets is described in tests/eval/verdicts/README.md.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -20,7 +19,7 @@ from pipeline.core.facts import Facts
 from pipeline.core.notes import Polarity, confirmed, said
 from pipeline.core.verdicts import Judge, Verdict
 from pipeline.view import cases, weighed
-from pipeline.view.timeline import console
+from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -90,7 +89,7 @@ class Means(NamedTuple):
 
 
 def read(path: Path) -> list[Case]:
-    """Read a set. Raises ConfigError: a line is none of it."""
+    """Read a set. Raises ConfigError: a line is none of it; DamagedError: it is no JSON object."""
     found = []
     for number, row in cases.rows(path):
         try:
@@ -124,7 +123,7 @@ def show(path: Path, means: Means, *, compile_: bool, as_json: bool, quiet: bool
     if compile_:
         about |= _readings(chosen, judged, means)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(about).decode() + "\n")
+        say_json(about)
         return
     _print(judged, about)
 

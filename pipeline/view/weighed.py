@@ -13,7 +13,7 @@ from models.table import table
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
-from pipeline.view.timeline import console
+from pipeline.view.output import console
 from stages.prompts import Prompts
 from stages.weighing import Weigher, seen_in
 

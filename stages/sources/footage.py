@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 class Footage:
     """A recording on disk. Raises SourceError that says what is wrong with the file."""
 
-    def __init__(self, path: Path, *, rotation: Rotation | None = None) -> None:
+    def __init__(self, path: Path, *, rotation: Rotation | None = None, name: str = "") -> None:
+        """`name`: what it is called in errors; default: the file's name."""
         self._path = path
-        self._decoder = Decoder(_opened(path), path.name, live=False, rotation=rotation)
+        self._name = name or path.name
+        self._decoder = Decoder(_opened(path, self._name), self._name, live=False, rotation=rotation)
         self.began_utc_ns = self._decoder.began_utc_ns
         self.declared = self._decoder.declared
 
@@ -33,7 +35,7 @@ class Footage:
         """Yield all pictures that decode. Raises SourceError where there is none at all."""
         yield from self._decoder.pictures()
         if not self.report().frames:
-            raise SourceError(f"{self._path.name}: no picture could be decoded")
+            raise SourceError(f"{self._name}: no picture could be decoded")
 
     def report(self) -> Report:
         """Say what was read, and whether the recording was cut."""
@@ -48,22 +50,22 @@ class Footage:
         self._decoder.close()
 
 
-def _opened(path: Path) -> av.container.InputContainer:
+def _opened(path: Path, name: str) -> av.container.InputContainer:
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise SourceError(f"{path.name}: {error.strerror}") from error
+        raise SourceError(f"{name}: {error.strerror}") from error
     if path.is_dir():
         readable = os.access(path, os.R_OK | os.X_OK)
-        raise SourceError(f"{path.name}: {'this is a folder, not a recording' if readable else 'Permission denied'}")
+        raise SourceError(f"{name}: {'this is a folder, not a recording' if readable else 'Permission denied'}")
     if not path.is_file():
-        raise SourceError(f"{path.name}: this is a pipe or a device, not a recording: write what it gives into a file")
+        raise SourceError(f"{name}: this is a pipe or a device, not a recording: write what it gives into a file")
     if size == 0:
-        raise SourceError(f"{path.name}: the file is empty (0 bytes)")
+        raise SourceError(f"{name}: the file is empty (0 bytes)")
     try:
         return av.open(str(path), metadata_errors="replace")
     except (av.error.FFmpegError, OSError, ValueError) as error:
-        raise SourceError(f"{path.name}: {_reason(path, error)}") from error
+        raise SourceError(f"{name}: {_reason(path, error)}") from error
 
 
 def _reason(path: Path, error: Exception) -> str:

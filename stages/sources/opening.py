@@ -38,4 +38,5 @@ def opened(camera: CameraSettings, capture: CaptureSettings) -> Source:
             f"{redacted(source)}: no such kind of source: use rtsp://, http://, /dev/videoN, a file or synthetic://"
         )
     named = os.fsdecode(unquote_to_bytes(urlsplit(source).path)) if source.startswith("file://") else source
-    return Footage(Path(named), rotation=camera.rotation)
+    mistyped = redacted(camera.source) if redacted(camera.source) != camera.source else ""  # an address, most likely
+    return Footage(Path(named), rotation=camera.rotation, name=mistyped)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pipeline.core.geometry import Rotation
 
 
+LEAST_SIDE = 16
+"""Pixels of the smallest picture in which movement can be told (`stages.background`)."""
+
+
 class Picture(Protocol):
     """One decoded picture, still in the decoder's memory."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING
 
@@ -81,9 +80,8 @@ def _is_device(url: str) -> bool:
 
 
 def _remedy(url: str, error: Exception, waited_s: float, settings: CaptureSettings) -> str:
-    """Say what happened and what to do; libav repeats the address with its password, so that is cut out."""
-    reason = getattr(error, "strerror", None) or str(error)
-    reason = re.sub(r"\w+://\S+", "", reason).strip(" :'")
+    """Say what happened and what to do; never the text of the error itself, as libav repeats the address in it."""
+    reason = getattr(error, "strerror", None) or "no such address can be opened: `pipeline check` says how to write it"
     if _is_device(url) and isinstance(error, FileNotFoundError):
         return "no such device: `v4l2-ctl --list-devices` names those there are"
     if _is_device(url) and isinstance(error, PermissionError):

@@ -113,6 +113,9 @@ BENCHMARKS = {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
     }),
+    "fuzz": (["--inputs", "440"], None, {
+        "inputs", "tracebacks", "hangs", "over_200_mb", "raw", "seed", "targets",
+    }),
     "governor": (["--seeds", "1", "--minutes", "4"], None, {
         "rate_vs_step_wise78", "rate_vs_step_wise78_mean", "changes_vs_step_wise78", "peak_c", "seconds_ge_85",
         "recovery_s", "wrong_steps",
@@ -166,6 +169,7 @@ EXACT = {
     "encoder": {"alloc_per_frame": 0},
     "encoder_faults": {"told_once": 2, "incidents_lost": 0},
     "footage": {"identical": True, "bad_inputs_named": 3},
+    "fuzz": {"inputs": 440, "tracebacks": 0, "hangs": 0, "over_200_mb": 0, "raw": 0},
     "governor": {"seconds_ge_85": 0, "wrong_steps": 0},
     "hop": {"pixel_copies": 0},
     "kill": {

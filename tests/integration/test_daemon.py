@@ -348,3 +348,13 @@ def test_cameras_that_never_gave_a_picture_are_in_the_exit_status(tmp_path, sour
     assert [event["data"]["details"]["reason"] for event in events if ".camera.lost." in event["type"]] == [
         "nofile.mp4: No such file or directory"
     ]
+
+
+def test_native_code_that_dies_as_it_opens_a_model_is_given_up_and_the_daemon_starts(new_daemon, tmp_path, monkeypatch):
+    (tmp_path / "deadly_provider.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    daemon = new_daemon(more='[encode]\nbackend = "plugin_ep"\nplugin = "deadly_provider"\n').start()
+    event = daemon.await_event("model.fallback", 10)
+    assert event["data"]["details"]["runs_on"] == "cpu"
+    assert "a process ended" in event["data"]["details"]["reason"]
+    assert daemon.stop()[0] == 0

@@ -109,6 +109,6 @@ def test_no_reason_repeats_the_user_or_the_password(ring):
         lost = next(stage.produce())
     assert isinstance(lost, CameraChanged)
     assert lost.state == "lost"
-    assert lost.reason.startswith(f"rtsp://{host}/sub: ")
+    assert lost.reason.startswith(f"rtsp://{host}: ")
     assert "secret" not in lost.reason
     assert "user" not in lost.reason

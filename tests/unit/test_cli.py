@@ -74,7 +74,8 @@ def test_a_valid_configuration_is_shown_by_what_it_does(run):
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_configuration_is_shown_without_its_passwords(run, options):
     result = run("check", "CONFIG", *options, config=CONFIG)
-    assert "10.0.0.5/sub" in result.output
+    assert "rtsp://10.0.0.5" in result.output
+    assert "/sub" not in result.output
     assert "secret" not in result.output
 
 

@@ -138,3 +138,9 @@ def test_an_encoder_that_is_not_where_it_was_asked_for_is_trouble():
     fallen = diagnosis.encoder("qnn", "none", "cpu", ["it took no node"])
     assert (fallen.state, "it took no node" in fallen.found) == ("trouble", True)
     assert diagnosis.encoder("rknn", "untold", "accelerator", ["it keeps no record"]).state == "note"
+
+
+def test_a_zone_that_is_off_is_left_out_beside_one_that_tells_and_trouble_alone():
+    off, there = zone(-256.0), zone(48.0)
+    assert [one.state for one in diagnosis.heat([off, there])] == ["note", "ok"]
+    assert [one.state for one in diagnosis.heat([off])] == ["trouble"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from models.encoders import gate
+from models import catalog
+from models.encoders import backends, gate
 from models.encoders.watched import Mark
 from pipeline.core import messages as m
 from stages.encode import Encode
@@ -70,3 +73,42 @@ def test_without_an_encoder_incidents_are_answered_without_tags(stage):
     list(encode.begin())
     (features,) = encode.handle(WANTED)
     assert (features.tags, features.embedding) == ((), b"")
+
+
+@pytest.mark.parametrize("error", [Exception("the device is gone"), SystemError("boom"), KeyError("x"), MemoryError()])
+@pytest.mark.parametrize(
+    ("policy", "state", "runs_on"), [("degrade", "fallback", "cpu"), ("refuse", "rejected", "nothing")]
+)
+def test_whatever_a_library_raises_at_the_start_is_told_and_the_stage_goes_on(
+    monkeypatch, error, policy, state, runs_on
+):
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr(backends, "open_encoder", broken)
+    encode = Encode(context(None, encode={"backend": "mnn", "on_fallback": policy}))
+    encode.warm_up()
+    (report,) = encode.begin()
+    assert (report.state, report.details["runs_on"]) == (state, runs_on)
+    assert (str(error).strip("'") or "MemoryError") in report.details["reason"]
+
+
+@pytest.mark.parametrize("content", [b"", bytes(5000), b"MNN\0" * 500])
+def test_a_damaged_artefact_is_rejected_and_the_processor_does_it(tmp_path, content):
+    (tmp_path / "model.mnn").write_bytes(content)
+    encode = Encode(context(None, encode={"backend": "mnn", "artefact": str(tmp_path / "model.mnn")}))
+    encode.warm_up()
+    (report,) = encode.begin()
+    assert (report.state, report.details["runs_on"]) == ("fallback", "cpu")
+    assert "model.mnn" in report.details["reason"]
+
+
+def test_a_model_of_ones_own_that_ended_a_process_is_not_opened_again(tmp_path, monkeypatch):
+    own = shutil.copy(catalog.path("efficientnet-lite0-224-int8"), tmp_path / "mine.onnx")
+    Mark(tmp_path / "encode.mark", 0).set("running")
+    monkeypatch.setattr(gate, "processor", lambda *_: pytest.fail("it was opened"))
+    encode = Encode(context(None, state_dir=tmp_path, lives=1, encode={"model": str(own)}))
+    encode.warm_up()
+    (report,) = encode.begin()
+    assert (report.state, report.details["runs_on"]) == ("rejected", "nothing")
+    assert "a process ended as it opened this model" in report.details["reason"]

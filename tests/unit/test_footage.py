@@ -23,7 +23,7 @@ def test_a_recording_is_read_picture_by_picture(tmp_path):
         ((318, 238), "mpeg4", "yuv420p"),
         ((16, 16), "libx264", "yuv420p"),
         ((33, 17), "ffv1", "yuv420p"),
-        ((1, 1), "ffv1", "yuv420p"),
+        ((17, 16), "ffv1", "yuv420p"),
         ((31, 23), "rawvideo", "rgb24"),
         ((64, 48), "mjpeg", "yuvj420p"),
         ((64, 48), "ffv1", "gray"),

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
+from pipeline.core import sysfs
 from pipeline.core.limits import FREE, Rung
 from pipeline.core.messages import Ticked, Work
 from stages import knobs
@@ -371,3 +373,44 @@ def test_a_zone_of_the_firmware_that_never_changes_is_no_sensor(tmp_path):
     run = Run(board)
     assert run.pass_s(1500) == []
     assert run.limits == FREE
+
+
+def test_a_block_that_is_off_is_told_of_once_and_costs_nothing(tmp_path):
+    board = Board(tmp_path)
+    off = put(tmp_path / "class/thermal/thermal_zone1/temp", -256_000)
+    put(tmp_path / "class/thermal/thermal_zone1/type", "gpu-thermal")
+    run = Run(board)
+    told = run.pass_s(200, 60.0)
+    put(off, 50_000)
+    told += run.pass_s(10, 60.0)
+    put(off, -256_000)
+    told += run.pass_s(200, 60.0)
+    assert [(one.what, one.details["reason"]) for one in told] == [
+        ("system.sensor_off", "gpu-thermal says -256 C: switched off or broken, left out")
+    ]
+    assert run.board.khz() == MOST
+
+
+def test_a_lone_sensor_that_says_what_no_chip_can_be_is_told_of(tmp_path):
+    run = Run(Board(tmp_path))
+    assert "thermal.sensor_lost" in kinds(run.pass_s(10, -256.0))
+
+
+def test_a_sensor_that_never_answers_does_not_keep_the_governor_from_the_others(tmp_path, monkeypatch):
+    board, read = Board(tmp_path), sysfs.text
+    silent = put(tmp_path / "class/thermal/thermal_zone1/temp", 50_000)
+    put(tmp_path / "class/thermal/thermal_zone1/type", "gpu-thermal")
+    answered, asked = threading.Event(), []
+
+    def slow(path):
+        if path == silent:
+            asked.append(path)
+            answered.wait(30)
+        return read(path)
+
+    monkeypatch.setattr(sysfs, "text", slow)
+    run = Run(board)
+    assert run.pass_s(20, 60.0) == []
+    assert run.limits.temp_c == pytest.approx(60, abs=0.2)
+    assert len(asked) == 1
+    answered.set()

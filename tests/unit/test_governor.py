@@ -213,3 +213,35 @@ def test_a_board_is_named_with_the_air_around_it():
 def test_a_board_that_is_none_is_refused_with_what_there_is(text):
     with pytest.raises(ConfigError, match="rk3588"):
         heat.place(text)
+
+
+@pytest.mark.parametrize("value", [-256.0, -273.15, 255.0, 1e6])
+def test_a_sensor_that_says_what_no_chip_can_be_beside_one_that_tells_is_left_out(value):
+    _, steps = run([(temp, value) for temp in wavering(60, 300)])
+    assert changes(steps) == []
+    assert steps[-1].blind == ""
+    assert steps[-1].temp_c == pytest.approx(60, abs=0.2)
+    assert steps[-1].off == (("sensor 1", value),)
+
+
+def test_a_sensor_that_told_and_then_says_what_no_chip_can_be_is_left_out_as_others_tell_the_heat():
+    state, _ = run([(temp, 61.0 + 0.1 * (at % 2)) for at, temp in enumerate(wavering(60, 60))])
+    _, steps = run([(temp, -256.0) for temp in wavering(60, 300)], state=state)
+    assert changes(steps) == []
+
+
+def test_a_board_steps_up_again_beside_a_sensor_that_is_off():
+    _, steps = run([(temp, -256.0) for temp in wavering(60, 300)], busy=False, state=State(level=2))
+    assert [level for _, _, level in changes(steps)] == [1, 0]
+
+
+def test_sensors_that_all_say_what_no_chip_can_be_are_taken_for_hot():
+    state, _ = run([(temp, -256.0) for temp in wavering(60, 60)])
+    _, steps = run([(-256.0, 255.0)] * 60, state=state)
+    assert {rule for _, rule, _ in changes(steps)} == {"blind"}
+
+
+def test_a_sensor_that_cannot_be_read_beside_one_that_tells_is_still_taken_for_hot():
+    state, _ = run([(temp, 61.0 + 0.1 * (at % 2)) for at, temp in enumerate(wavering(60, 60))])
+    _, steps = run([(temp, None) for temp in wavering(60, 60)], state=state)
+    assert {rule for _, rule, _ in changes(steps)} == {"blind"}

@@ -43,12 +43,12 @@ def test_who_is_cut_off_by_the_lower_edge_stands_in_the_zone_that_ends_there():
 @pytest.mark.parametrize("password", ["se#cret", "se/cret", "se?cret", "se[cret", "se]cret", "se@cret", "secret"])
 def test_no_password_survives_whatever_is_in_it(password):
     named = redacted(f"rtsp://admin:{password}@gate:554/sub?token=secret")
-    assert named == "rtsp://gate:554/sub"
+    assert named == "rtsp://gate:554"
 
 
 @pytest.mark.parametrize("url", ["rtsp:user:secret@gate/x", "rtsp//user:secret@gate/x", "rtsp:/u:sec@ret@gate/x"])
 def test_no_password_survives_an_address_that_is_mistyped(url):
-    assert redacted(url) == "gate/x"
+    assert redacted(url) == "gate"
 
 
 @pytest.mark.parametrize("path", ["/clips/yard:2@night.mp4", "clips/me@home.mp4", "./a:b@c.mp4"])

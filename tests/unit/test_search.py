@@ -12,8 +12,10 @@ from models.search import TextSearch
 from models.tags import TagTable
 from pipeline.cli import main
 from pipeline.core import words
+from pipeline.core.eventfiles import Reader
 from pipeline.core.likeness import Look, alike
 from pipeline.resources import config_file
+from pipeline.view import searching
 
 TABLE = TagTable.load(catalog.verified("conse-minilm"))
 FINDER = TextSearch(TABLE, words.load(config_file("words.toml")), None)
@@ -121,3 +123,12 @@ def test_the_likest_earlier_incidents_of_the_same_kind_and_camera_are_named():
     assert alike(new, earlier, 0.9) == ("inc-7", "inc-2", "inc-3")
     assert alike(new, [], 0.9) == ()
     assert alike(look(9, []), earlier, 0.9) == ()
+
+
+def test_a_vector_of_letters_that_are_in_no_base_64_is_none(tmp_path):
+    path = tmp_path / "events.jsonl"
+    event = {"type": "x", "time": "x", "subject": "a", "source": "b", "data": {"features": {"vector": "é" * 1024}}}
+    path.write_text(json.dumps(event) + "\n", encoding="utf-8")
+    reader = Reader(path)
+    assert list(searching.featured(reader)) == []
+    assert not reader.damaged

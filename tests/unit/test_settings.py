@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -232,3 +235,37 @@ def test_the_digest_knows_no_password():
         Settings(cameras={"a": CameraSettings(source=f"rtsp://admin:{word}@gate/sub")}).digest() for word in ("x", "y")
     }
     assert len(digests) == 1
+
+
+def test_a_nul_in_a_text_is_told_with_its_key():
+    _, problems = parse('[cameras.gate]\nsource = "x.mp4"\n[describe]\nfilters = "a\\u0000b"\n')
+    assert [(problem.line, problem.path) for problem in problems] == [(4, "describe.filters")]
+    assert "a NUL is in this text" in problems[0].text
+
+
+def test_a_line_without_end_in_a_text_is_read_at_once():
+    began = time.monotonic()
+    parse('[cameras.gate]\nsource = """\n[' + " " * 500_000 + '\n"""\n')
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 100_000, b"a = " + b"9" * 5_000])
+def test_a_file_that_is_no_toml_is_one_line(tmp_path, content):
+    (path := tmp_path / "site.toml").write_bytes(content)
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev", "/no/such/file"])
+def test_what_is_no_regular_file_is_refused(path):
+    with pytest.raises(ConfigError, match=f"{path}: cannot be read: "):
+        load(Path(path))
+
+
+def test_a_key_with_letters_that_a_terminal_obeys_is_shown_without_them(tmp_path):
+    (path := tmp_path / "site.toml").write_text('"\\u001b[2J\\nfake" = 1\n')
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+    assert "`\ufffd[2J\ufffdfake`" in str(refused.value)

@@ -70,15 +70,15 @@ def test_media_time_always_advances_by_less_than_an_hour(pts):
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("rtsp://user:secret@gate:554/h264?token=secret#secret", "rtsp://gate:554/h264"),
-        ("rtsp://user@gate/sub", "rtsp://gate/sub"),
-        ("http://user:sec@ret@gate/mjpeg?password=secret", "http://gate/mjpeg"),
-        ("rtsp://[fe80::1]:554/sub", "rtsp://[fe80::1]:554/sub"),
+        ("rtsp://user:secret@gate:554/h264?token=secret#secret", "rtsp://gate:554"),
+        ("rtsp://user@gate/sub", "rtsp://gate"),
+        ("http://user:sec@ret@gate/mjpeg?password=secret", "http://gate"),
+        ("rtsp://[fe80::1]:554/sub", "rtsp://[fe80::1]:554"),
         ("/dev/video0", "/dev/video0"),
         ("clips/walk.mp4", "clips/walk.mp4"),
     ],
 )
-def test_a_source_is_named_without_user_password_or_query(url, expected):
+def test_a_camera_is_named_by_its_host_alone_and_a_file_or_device_by_its_path(url, expected):
     assert redacted(url) == expected
 
 

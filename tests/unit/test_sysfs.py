@@ -1,5 +1,9 @@
 """What is read of heat, clocks and power, from made trees."""
 
+import os
+import threading
+import time
+
 import pytest
 
 from pipeline.core import sysfs
@@ -100,3 +104,21 @@ def test_a_counter_that_may_not_be_read_is_named_all_the_same(tmp_path):
 
 def test_nothing_at_all_is_nothing(tmp_path):
     assert (sysfs.zones(tmp_path), sysfs.knobs(tmp_path), sysfs.energy(tmp_path)) == ([], [], [])
+
+
+def test_a_pipe_in_the_place_of_a_sensor_is_not_waited_for(tmp_path):
+    trees.write(tmp_path, trees.zone(0, "cpu", 40000))
+    (tmp_path / "class/thermal/thermal_zone0/temp").unlink()
+    os.mkfifo(tmp_path / "class/thermal/thermal_zone0/temp")
+    assert [zone.temp_c for zone in sysfs.zones(tmp_path)] == [None]
+
+
+def test_a_driver_that_does_not_answer_is_left_after_a_moment_and_heard_when_it_does(tmp_path, monkeypatch):
+    answers = threading.Event()
+    monkeypatch.setattr(sysfs, "text", lambda _: answers.wait(30) and "42")
+    assert [sysfs.answer(tmp_path / "temp"), sysfs.answer(tmp_path / "temp")] == [None, None]
+    answers.set()
+    eventually = time.monotonic() + 10
+    while (found := sysfs.answer(tmp_path / "temp")) is None and time.monotonic() < eventually:
+        pass
+    assert found == 42
