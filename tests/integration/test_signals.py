@@ -53,6 +53,7 @@ def sent(folder, program, module, number, **more):
         (RUN, "msgspec"),
         (RUN, "pipeline.runtime.daemon"),
         (RUN, "zmq"),
+        (RUN, "stages.trigger"),
         (REPLAY, "pipeline.cli"),
         (REPLAY, "pipeline.runtime.replay"),
         (TWIN, "subprocess"),
