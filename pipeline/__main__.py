@@ -1,5 +1,5 @@
 """`python -m pipeline` is the command `pipeline`."""
 
-from pipeline.cli import main
+from pipeline.start import main
 
-main(prog_name="pipeline")
+main()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
+from pipeline import early
 from pipeline.core.errors import DamagedError, ModelError, PipelineError
 from pipeline.core.printing import harmless, printable
 from pipeline.resources import config_file, own_or_ours
@@ -50,6 +51,7 @@ class _Command(click.Group):
     """Turns our errors into one line and an exit status."""
 
     def invoke(self, ctx: click.Context) -> object:
+        early.unwind()
         _open_streams()
         try:
             return super().invoke(ctx)
@@ -1001,16 +1003,10 @@ def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
 @contextmanager
 def _cleared_up() -> Iterator[None]:
     """Whoever ends us from outside (`timeout`, a service manager, a terminal that closes) leaves nothing behind."""
-
-    def end(number: int, _: object) -> NoReturn:
-        for ending in before:  # `timeout` says it twice, and the second must not cut the clearing up short
-            signal.signal(ending, signal.SIG_IGN)
-        sys.exit(128 + number)
-
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # nohup
-            signal.signal(number, end)
+            signal.signal(number, early.leave)  # `timeout` says it twice
     try:
         yield
     finally:

@@ -33,6 +33,12 @@ resend_after_s = 1.0
 """
 
 
+def heeding():
+    """In a child, before it runs: heed the signals that whoever started the tests may have made us ignore."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def eventually(look, seconds, what):
     """Return what `look` returns as soon as it is true; fail when that takes longer."""
     until = time.monotonic() + seconds
@@ -65,7 +71,7 @@ class Daemon:
 
     def start(self, before=""):
         """Start it and wait until all stages run. `before`: Python to run in the daemon's process first."""
-        main = ["-c", f"{before}\nfrom pipeline.cli import main\nmain()"] if before else ["-m", "pipeline"]
+        main = ["-c", f"{before}\nfrom pipeline.start import main\nmain()"] if before else ["-m", "pipeline"]
         with self.log_file.open("ab") as log:
             started = self.log().count('"all_ready"')
             self.processes.append(
@@ -76,6 +82,7 @@ class Daemon:
                     stdout=self.stdout,
                     stderr=log,
                     start_new_session=True,
+                    preexec_fn=heeding,  # noqa: PLW1509  # two calls, before it runs
                 )
             )
         eventually(lambda: self.log().count('"all_ready"') > started or self.process.poll() is not None, 10, "ready")

@@ -16,6 +16,11 @@ usage: python -m tools.thermal_twin BOARD[@AMBIENT] --root ROOT [--rows FILE] [-
 
 from __future__ import annotations
 
+from pipeline import early
+
+if __name__ == "__main__":
+    early.install()  # before the imports below, which take a moment
+
 import argparse
 import json
 import os
@@ -23,7 +28,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -211,11 +216,11 @@ class Twin:
         self._spent_s = 0.0
         self.rows: list[dict[str, object]] = []
 
-    def run(self, seconds: float | None = None) -> None:
-        """Until the command has ended, or for so long."""
+    def run(self, seconds: float | None = None, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Until the command has ended, or for so long, or until somebody wants it to stop."""
         began = last = time.monotonic()
         try:
-            while self.process.poll() is None and (seconds is None or last - began < seconds):
+            while not stopping() and self.process.poll() is None and (seconds is None or last - began < seconds):
                 share = heat.speed(self.board.moment.frequency)
                 self._limiter.hold(share, TICK_S)
                 now, spent = time.monotonic(), cpu_s(self.process.pid)
@@ -307,17 +312,31 @@ def _played(parser: argparse.ArgumentParser, args: argparse.Namespace, command: 
     if not (args.board and args.root and command):
         parser.error("a board, --root ROOT, and behind -- a command are needed")
     root, place = args.root.absolute(), heat.place(args.board)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as by Ctrl-C: nobody stays limited
-    twin = Twin(place, root, command, cores=args.cores, warm=args.warm, run_dir=args.run_dir)
-    print(f'{args.board}: [governor] sysfs = "{root}"; limited by {twin.limited_by}', file=sys.stderr)
-    with suppress(KeyboardInterrupt):
-        twin.run(args.seconds)
-    status = _ended(twin.process)
+    asked: list[int] = []  # signals: each asks for the end, and none cuts the clearing up short
+    with _asking(asked):
+        twin = Twin(place, root, command, cores=args.cores, warm=args.warm, run_dir=args.run_dir)
+        print(f'{args.board}: [governor] sysfs = "{root}"; limited by {twin.limited_by}', file=sys.stderr)
+        twin.run(args.seconds, lambda: bool(asked))
+        status = _ended(twin.process)
     if args.rows:
         args.rows.write_text("".join(json.dumps(row) + "\n" for row in twin.rows), encoding="utf-8")
     if args.report and twin.rows:
         args.report.write_text(heatplot.svg(args.board, twin.rows), encoding="utf-8")
     return 128 - status if status < 0 else status
+
+
+@contextmanager
+def _asking(asked: list[int]) -> Iterator[None]:
+    """Take signals for the wish that the run ends, and note them."""
+    before = {number: signal.getsignal(number) for number in early.ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from pipeline.resources import config_file
+from tests.daemons import heeding
 from tools.make_footage import make
 
 ROOT = Path(__file__).parents[2]
@@ -208,7 +209,8 @@ def test_a_replay_does_not_write_where_a_daemon_keeps_its_events(clips, tmp_path
 
 def begun(source, out):
     """Start a replay, and wait until it works."""
-    process = subprocess.Popen([sys.executable, "-m", "pipeline", "replay", source, "--out", out, "--quiet"], cwd=ROOT)
+    command = [sys.executable, "-m", "pipeline", "replay", source, "--out", out, "--quiet"]
+    process = subprocess.Popen(command, cwd=ROOT, preexec_fn=heeding)  # noqa: PLW1509  # two calls, before it runs
     until = time.monotonic() + 20
     while not (out / ".parts" / "0").exists():
         assert time.monotonic() < until

@@ -109,6 +109,9 @@ BENCHMARKS = {
             "same_bits_sentence_vs_llamacpp", "ttft_cached_vs_cold", "peak_mb", "peaks_mb", "load_s", "kl_in_pieces",
         },
     ),
+    "flaky": (["--runs", "quiet,bare,random", "--workers", "0", "tests/unit/test_geometry.py"], None, {
+        "runs", "failures", "failed", "passed", "seed",
+    }),
     "footage": ([], few_clips, {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
@@ -168,6 +171,7 @@ BENCHMARKS = {
 EXACT = {
     "encoder": {"alloc_per_frame": 0},
     "encoder_faults": {"told_once": 2, "incidents_lost": 0},
+    "flaky": {"runs": 3, "failures": 0, "failed": {}},
     "footage": {"identical": True, "bad_inputs_named": 3},
     "fuzz": {"inputs": 440, "tracebacks": 0, "hangs": 0, "over_200_mb": 0, "raw": 0},
     "governor": {"seconds_ge_85": 0, "wrong_steps": 0},
