@@ -880,7 +880,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
     bad = Damage()
-    done = view.checked(cases.past(file, bad, camera), book, means, quiet=quiet)
+    done = view.checked(cases.past(file, camera, bad), book, means, quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
     if bad:
         complain(bad.told(file))

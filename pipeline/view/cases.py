@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import convert, decode_whole, lines
+from pipeline.core.decoding import Damage, convert, decode_whole, lines
 from pipeline.core.errors import ConfigError, DamagedError
 from pipeline.core.facts import Facts
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pipeline.core.decoding import Damage
 
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _CLOSED = {"light": get_args(vocabulary.Light)}
@@ -49,28 +48,32 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def past(path: Path, bad: Damage, camera: str = "") -> list[tuple[str, Facts]]:
+def past(path: Path, camera: str = "", bad: Damage | None = None) -> list[tuple[str, Facts]]:
     """Read past incidents: events of the product, the last event of each with facts; or lines with `id` and `facts`.
 
     Args:
         path: The file.
-        bad: Gets the numbers of the lines that cannot be read.
         camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
+        bad: Gets the numbers of the lines that cannot be read; None: the first of them is an error.
 
     Raises:
         ConfigError: There is no incident in it.
+        DamagedError: A line cannot be read, and nobody counts them.
     """
     found: dict[str, Facts] = {}
+    damage = Damage() if bad is None else bad
     for number, row in _rows(path):
         if isinstance(row, str):
-            bad.add(number)
+            damage.add(number)
         elif (told := _told(row)) is not None:  # else an event of cameras or of the system
             try:
                 found[str(row.get("subject") or row.get("id") or number)] = facts(told)
             except (msgspec.MsgspecError, TypeError, KeyError):
-                bad.add(number)
+                damage.add(number)
     if not found:
-        raise ConfigError(f"{path}: holds no incident with `facts`" + (f"; {bad.told(path)}" if bad else ""))
+        raise ConfigError(f"{path}: holds no incident with `facts`" + (f"; {damage.told(path)}" if damage else ""))
+    if damage and bad is None:
+        raise DamagedError(damage.told(path))
     if camera:
         return [(name, msgspec.structs.replace(one, camera=camera)) for name, one in found.items()]
     return list(found.items())

@@ -196,7 +196,7 @@ class Check(Lines):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        done = notes.checked(cases.past(self.file, Damaged()), self.notes, self.means)
+        done = notes.checked(cases.past(self.file, "", Damaged()), self.notes, self.means)
         notes.print_checked(done, self.notes, self.book, as_json=chance.random() < 0.4)
 
 
@@ -523,7 +523,7 @@ def attempt(target, seed, number):
         try:
             target.read(data, chance)
         except PipelineError as error:
-            said.write(printed(error))
+            said.write(str(error))
         except Exception as error:  # noqa: BLE001  # what is looked for
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(frame.filename).name}:{frame.lineno}"
@@ -531,13 +531,6 @@ def attempt(target, seed, number):
     if found := RAW.search(said.getvalue()):
         wrong.append(("raw", repr(said.getvalue()[max(0, found.start() - 60) : found.end() + 20])))
     return wrong
-
-
-def printed(error):
-    """An error as the command line prints it."""
-    from pipeline.core.printing import harmless  # noqa: PLC0415  # beside what it is compared with
-
-    return harmless(str(error))
 
 
 def tell(into, row):
