@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pipeline.core.printing import harmless
+
 
 class PipelineError(Exception):
-    """Base: catch this to catch everything of ours. The text names the thing and the remedy."""
+    """Base: catch this to catch everything of ours. The text names the thing and the remedy.
+
+    What it names may come from a file: nothing of the text acts on a terminal, wherever it is shown.
+    """
+
+    def __str__(self) -> str:
+        return harmless(super().__str__())
 
 
 class ConfigError(PipelineError):

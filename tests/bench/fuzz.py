@@ -40,18 +40,23 @@ from pipeline.core import digest as digests
 from pipeline.core import files, filters, messages, notebook, rulebook, settings, words
 from pipeline.core.baseline import Device
 from pipeline.core.clauses import compile_note
-from pipeline.core.decoding import Damage as Damaged
 from pipeline.core.decoding import decode
 from pipeline.core.errors import PipelineError
-from pipeline.core.settings import DescribeSettings, EmitSettings
+from pipeline.core.eventfiles import Reader
+from pipeline.core.settings import DescribeSettings, EmitSettings, SiteSettings
+from pipeline.eventlog import cursor, entries, segments
+from pipeline.eventlog.reader import LogReader
 from pipeline.resources import config_file
 from pipeline.runtime import measuring
 from pipeline.view import cases, configuration, evaluation, heatplot, notes, searching, timeline, verdicts
 from pipeline.view import digest as digest_view
 from stages import weighing
-from stages.sinks.jsonl import JsonLines
+from stages.journal import Journal, Opened, Reserve, Weight
+from stages.sinks import lines as sink_lines
+from stages.sinks.jsonl import JsonLines, last_sequences
 from tests import ggufs
 from tests.bench.report import last_line, table
+from tests.fakes import course, logged, raised
 from tests.mutations import Damage
 from tools.make_footage import make
 
@@ -184,7 +189,7 @@ class Digest(Lines):
 class Search(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        searching.featured(self.file, Damaged())
+        list(searching.featured(Reader(self.file)))
 
 
 class Check(Lines):
@@ -196,7 +201,7 @@ class Check(Lines):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        done = notes.checked(cases.past(self.file, Damaged()), self.notes, self.means)
+        done = notes.checked(cases.past(Reader(self.file)), self.notes, self.means)
         notes.print_checked(done, self.notes, self.book, as_json=chance.random() < 0.4)
 
 
@@ -209,11 +214,45 @@ class Sets(Lines):
 class Repair(Lines):
     """A file of events as a daemon finds it at its start."""
 
+    def prepare(self):
+        super().prepare()
+        self.log = logged_events(self.work / "log")
+
     def read(self, data, chance):
         self.file.write_bytes(data)
-        sink = JsonLines(self.file, EmitSettings())
-        sink.open()
+        last_sequences(self.file)
+        event = logged(self.log)[0]
+        sink = JsonLines(self.file, EmitSettings(fsync="never"), sink_lines.Lines(SiteSettings(), lambda _: ()))
+        sink.deliver(event, 0)
         sink.close()
+        assert self.file.read_bytes().endswith(b"\n")
+
+
+class Log(Target):
+    """The event log as a daemon finds it at its start: what trigger reads back, and what emit reads."""
+
+    def prepare(self):
+        self.log = logged_events(self.work / "log")
+        (self.segment,) = segments.segments(self.log)
+        used = self.segment.path.read_bytes().rstrip(b"\0")
+        self.size, self.good = self.segment.path.stat().st_size, used
+
+    def draw(self, damage):
+        return damage.bytes(self.good)[: self.size]
+
+    def read(self, data, chance):
+        if not self.segment.path.is_file():
+            self.segment.path.touch()
+        with self.segment.path.open("r+b") as file:
+            file.write(data.ljust(self.size, b"\0"))
+        (entries.cursors(self.log) / "a.cursor").write_bytes(data[: chance.choice((0, 30, 64))])
+        life = Journal(self.log, Reserve(3e5, 1e6))
+        life.record(raised("later"), (1, 1, "boot"), Weight.END)
+        life.close()
+        for record in iter(LogReader(self.log).next, None):
+            with contextlib.suppress(msgspec.DecodeError):
+                entries.decode(record.payload)
+        cursor.Cursor(entries.cursors(self.log) / "a.cursor").close()
 
 
 class Heat(Target):
@@ -440,10 +479,20 @@ class Vectors(Target):
 
 TARGETS = {
     "configuration": Configuration, "filters": Filters, "words": Words, "incidents": Incidents, "timeline": Timeline,
-    "digest": Digest, "search": Search, "check": Check, "sets": Sets, "repair": Repair, "heat": Heat, "notes": Notes,
-    "weighed": Weighed, "baseline": Baselines, "messages": Messages, "adapter": Adapters, "onnx": Onnx, "gguf": Ggufs,
+    "digest": Digest, "search": Search, "check": Check, "sets": Sets, "repair": Repair, "log": Log, "heat": Heat,
+    "notes": Notes, "weighed": Weighed, "baseline": Baselines, "messages": Messages, "adapter": Adapters, "onnx": Onnx, "gguf": Ggufs,
     "tokenizer": Tokenizers, "manifest": Manifests, "artefact": Artefacts, "vectors": Vectors,
 }  # fmt: skip
+
+
+def logged_events(folder):
+    """An event log of some incidents; returns its folder."""
+    life = Journal(folder, Reserve(3e5, 1e6))
+    for number in range(8):
+        life.record(raised(f"inc-{number}/1"), (1, 1, "boot"), Weight.URGENT, Opened(course(id=f"inc-{number}")))
+    life.close()
+    entries.cursors(folder).mkdir(exist_ok=True)
+    return folder
 
 
 def events():
@@ -523,7 +572,7 @@ def attempt(target, seed, number):
         try:
             target.read(data, chance)
         except PipelineError as error:
-            said.write(printed(error))
+            said.write(str(error))
         except Exception as error:  # noqa: BLE001  # what is looked for
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(frame.filename).name}:{frame.lineno}"
@@ -531,13 +580,6 @@ def attempt(target, seed, number):
     if found := RAW.search(said.getvalue()):
         wrong.append(("raw", repr(said.getvalue()[max(0, found.start() - 60) : found.end() + 20])))
     return wrong
-
-
-def printed(error):
-    """An error as the command line prints it."""
-    from pipeline.core.printing import harmless  # noqa: PLC0415  # beside what it is compared with
-
-    return harmless(str(error))
 
 
 def tell(into, row):
