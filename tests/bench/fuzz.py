@@ -480,8 +480,8 @@ class Vectors(Target):
 TARGETS = {
     "configuration": Configuration, "filters": Filters, "words": Words, "incidents": Incidents, "timeline": Timeline,
     "digest": Digest, "search": Search, "check": Check, "sets": Sets, "repair": Repair, "log": Log, "heat": Heat,
-    "notes": Notes, "weighed": Weighed, "baseline": Baselines, "messages": Messages, "adapter": Adapters, "onnx": Onnx, "gguf": Ggufs,
-    "tokenizer": Tokenizers, "manifest": Manifests, "artefact": Artefacts, "vectors": Vectors,
+    "notes": Notes, "weighed": Weighed, "baseline": Baselines, "messages": Messages, "adapter": Adapters, "onnx": Onnx,
+    "gguf": Ggufs, "tokenizer": Tokenizers, "manifest": Manifests, "artefact": Artefacts, "vectors": Vectors,
 }  # fmt: skip
 
 
