@@ -19,6 +19,7 @@ from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
 from pipeline.view.output import complain, console, say_json
+from pipeline.view.timeline import undelivered
 from stages.digests import DigestWriter
 from stages.language import chosen
 
@@ -133,7 +134,7 @@ def show(path: Path, asked: Asked, means: Means, *, as_json: bool) -> bool:
         _print(found)
     if worded.silent:
         complain(f"the language model is not heard: {printable(worded.silent)}")
-    for said in (*filter(None, (kept_from,)), *reader.complaints()):
+    for said in (*filter(None, (kept_from, undelivered(path))), *reader.complaints()):
         complain(said)
     return not reader.damaged
 

@@ -13,7 +13,9 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.printing import printable
 from pipeline.core.templates import duration
-from pipeline.view.output import complain, console, say_json
+from pipeline.eventlog import cursor, entries
+from pipeline.eventlog.reader import waiting
+from pipeline.view.output import complain, console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,9 +114,20 @@ def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool)
 
 
 def complain_of(reader: Reader) -> None:
-    """Say what could not be read, and what is not kept."""
-    for said in (*filter(None, (reader.kept_from(),)), *reader.complaints()):
+    """Say what could not be read, what is not kept, and what is not in the files yet."""
+    for said in (*filter(None, (reader.kept_from(), undelivered(reader.path))), *reader.complaints()):
         complain(said)
+
+
+def undelivered(path: Path) -> str:
+    """Say how many events are in the event log beside a file and not in it; empty: none, or nobody can tell."""
+    folder = (path if path.is_dir() else path.parent) / entries.FOLDER
+    place = cursor.all_of(entries.cursors(folder)).get("jsonl")
+    try:
+        count = waiting(folder, place.position) if place else 0
+    except OSError:
+        return ""
+    return f"{counted(count, 'event')} not shown: in the event log, waiting for room on the disk" if count else ""
 
 
 def _chosen(reader: Reader, camera: str, kind: str, known: set[str]) -> Iterator[tuple[bytes, _Shape]]:
