@@ -58,7 +58,7 @@ def serve(
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
         files.own_folder(state := state_dir or folders.state_dir(settings.runtime.state_dir))
-        folder = _made(Path(settings.emit.folder)) if settings.emit.folder else state
+        folder = _for_events(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level, state)
         return _serve(_writing_to(folder, settings), home)
     finally:
@@ -112,14 +112,26 @@ def _left(folder: Path, sinks: tuple[str, ...]) -> dict[str, int]:
 
 
 def _writing_to(folder: Path, settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, emit=msgspec.structs.replace(settings.emit, folder=str(_made(folder))))
+    return msgspec.structs.replace(settings, emit=msgspec.structs.replace(settings.emit, folder=str(folder)))
 
 
 def _made(folder: Path) -> Path:
+    """Make a folder that the daemon cannot do without."""
+    if not _writable(folder):
+        raise RunDirectoryError(f"{folder}: not writable: choose another --state-dir")
+    return folder
+
+
+def _for_events(folder: Path) -> Path:
+    """Make the folder of events; one that can only be read just now is no reason not to watch: events wait in the log."""
+    if not _writable(folder):
+        log.warning("events_wait", reason=f"{folder}: not writable")
+    return folder
+
+
+def _writable(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o750, parents=True, exist_ok=True)  # pictures of people are nobody else's business
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror}: set runtime.state_dir, emit.folder or --state-dir") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise RunDirectoryError(f"{folder}: not writable: choose another --state-dir")
-    return folder
+    return os.access(folder, os.W_OK | os.X_OK)
