@@ -125,8 +125,9 @@ def _bare(pytest: list[str], folder: Path) -> tuple[list[str], dict[str, object]
 
 
 def _may(other: list[str]) -> bool:
-    """Whether another user can read what the tests need."""
-    tried = [*other, sys.executable, "-c", "import pytest, pipeline, tests.fakes"]
+    """Whether another user can read what the tests need, and start Python without our help."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import pytest, tests.fakes'], check=True)"
+    tried = [*other, sys.executable, "-c", code]
     return subprocess.run(tried, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
