@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline import early
 from tests.bench.report import last_line, table
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random order; default: the time")
     parser.add_argument("--workers", default="2", help="of pytest-xdist; 0: none")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, early.leave)  # and nothing that was started goes on
     options = ["-n", given.workers, *(["-k", given.select] if given.select else []), *given.paths]
     found = [_ran(run, options, given.seed) for run in given.runs]
     rows = [(one.run, one.passed, len(one.failed), f"{one.seconds:.0f}", one.how) for one in found]
@@ -125,8 +127,9 @@ def _bare(pytest: list[str], folder: Path) -> tuple[list[str], dict[str, object]
 
 
 def _may(other: list[str]) -> bool:
-    """Whether another user can read what the tests need."""
-    tried = [*other, sys.executable, "-c", "import pytest, pipeline, tests.fakes"]
+    """Whether another user can read what the tests need, and start Python without our help."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import pytest, tests.fakes'], check=True)"
+    tried = [*other, sys.executable, "-c", code]
     return subprocess.run(tried, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from models.llm.engine import Pace
 from models.llm.writing import Written
 from pipeline.core import messages as m
 from pipeline.core import notebook, words
@@ -33,6 +34,8 @@ class Desk:
         report = m.ModelReported(state="loaded", details=details) if model else None
         voice = Voice(Trial(None), self.model, report=report)
         monkeypatch.setattr(language, "open_voice", lambda _: voice)
+        learn = Pace.learn  # not by the machine's clock: others may have its cores
+        monkeypatch.setattr(Pace, "learn", lambda pace, size, _: learn(pace, size, size * 1e-6))
         stage_context = context(ring, clock=self.clock, **tables)
         object.__setattr__(stage_context, "models_dir", state)
         self.stage = Describe(stage_context)

@@ -98,6 +98,6 @@ def test_a_rule_table_that_cannot_be_used_is_refused_at_the_start(judging, tmp_p
 
 
 def test_who_rides_is_met_by_a_note_about_cyclists(judging, write):
-    write("Cyclists may ride along the street 08:00-18:00.")
+    write("Cyclists may ride along the street from 11:00 to 22:00.")
     told = judging().judged(facts(zone="street", count=3, tags=("bicycle",), direction="along", speed="walk")).fields
     assert (told["because"], told["note"]) == ("note", "n1")

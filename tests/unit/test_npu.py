@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from models import catalog
@@ -11,6 +16,7 @@ from tests import npus
 
 pytestmark = [pytest.mark.npu, pytest.mark.filterwarnings("ignore")]  # of the quantiser's own
 
+ROOT = Path(__file__).parents[2]
 BUNDLED = "efficientnet-lite0-224-int8"
 
 
@@ -24,12 +30,27 @@ def qnn():
     return admitted
 
 
-def test_a_chip_that_is_not_named_is_a_failure_to_compile(qnn, tmp_path):
-    admission = qnn(npus.saved(npus.vit(), tmp_path), options={})
-    assert admission.state == "fallback"
-    assert admission.evidence.placement is None
-    assert "soc_model" in admission.details["reason"]
-    assert admission.encoder.placement().verdict == "cpu_baseline"
+UNNAMED = """
+import json, sys
+from pathlib import Path
+from models.encoders import gate
+from pipeline.core.settings import EncodeSettings
+
+admission = gate.admit(Path(sys.argv[1]), "made", EncodeSettings(backend="qnn"), trace_s=200.0)
+told = [admission.state, str(admission.evidence.placement), admission.details["reason"]]
+print(json.dumps([*told, admission.encoder.placement().verdict]))
+"""
+
+
+def test_a_chip_that_is_not_named_is_a_failure_to_compile(tmp_path):
+    npus.needs("qnn")
+    model = npus.saved(npus.vit(), tmp_path)
+    # In a process of its own: the runtime remembers the chip that another test named.
+    command = [sys.executable, "-c", UNNAMED, str(model)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=True)
+    state, placement, reason, verdict = json.loads(done.stdout.splitlines()[-1])
+    assert (state, placement, verdict) == ("fallback", "None", "cpu_baseline")
+    assert "soc_model" in reason
 
 
 def test_a_dynamic_batch_is_refused_before_the_runtime_quietly_takes_nothing(qnn, tmp_path):
