@@ -282,6 +282,8 @@ def decode(data: bytes | memoryview) -> AnyMessage:
     """Decode and validate one message. Raises msgspec.DecodeError, whatever is wrong with it."""
     try:
         return _decoder.decode(data)
+    except msgspec.DecodeError:
+        raise
     except (RecursionError, ValueError, OverflowError, TypeError) as error:  # depth, letters, numbers, keys
         raise msgspec.DecodeError(str(error)) from error
 
