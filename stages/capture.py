@@ -10,6 +10,7 @@ from pipeline.core.pace import Backoff, Pace
 from pipeline.core.stage import Stage
 from pipeline.core.vocabulary import Nanoseconds
 from stages.sources.opening import is_live, opened
+from stages.sources.picture import LEAST_SIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,13 @@ class Capture(Stage):
         return (picture for picture in source.pictures() if pace.due(picture.pts_ns or 0))
 
     def _kept(self, picture: Picture, pts_ns: int, utc_ns: int) -> FrameCaptured:
-        """Copy a picture into the next slot of the ring, the only copy it sees."""
+        """Copy a picture into the next slot of the ring, the only copy it sees.
+
+        Raises SourceError for a picture in which nothing can be seen to move, FrameTooLargeError for the opposite.
+        """
+        if min(picture.width, picture.height) < LEAST_SIDE:
+            size = f"{picture.width}x{picture.height}"
+            raise SourceError(f"pictures of {size} pixels are too small: {LEAST_SIDE}x{LEAST_SIDE} is the least")
         assert self.context.camera is not None
         ring = self.context.rings[self.context.camera]
         ring.reserve(picture.width, picture.height)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -52,36 +53,28 @@ def decode(text: bytes | str, kind: type[_T]) -> _T:
             digits, or letters that are none.
     """
     _check_depth(text)
-    try:
+    with _one_kind_of_error():
         return msgspec.json.decode(text, type=kind)
-    except _WRONG as error:
-        raise msgspec.DecodeError(_why(error)) from error
 
 
 def decode_whole(text: bytes | str) -> dict[str, Any]:
     """Read a JSON object with all that is in it, so that it can be written again; raises as `decode`."""
     found = decode(text, dict[str, Any])
-    try:
+    with _one_kind_of_error():
         msgspec.json.encode(found)
-    except _WRONG as error:
-        raise msgspec.DecodeError(_why(error)) from error
     return found
 
 
 def convert(table: Any, kind: type[_T]) -> _T:
     """Turn what was read into a type. Raises msgspec.DecodeError."""
-    try:
+    with _one_kind_of_error():
         return msgspec.convert(table, kind)
-    except _WRONG as error:
-        raise msgspec.DecodeError(_why(error)) from error
 
 
 def decode_toml(data: bytes, kind: type[_T]) -> _T:
     """Read TOML as a type; raises as `decode`."""
-    try:
+    with _one_kind_of_error():
         return msgspec.toml.decode(data, type=kind)
-    except _WRONG as error:
-        raise msgspec.DecodeError(_why(error)) from error
 
 
 def lines(path: Path) -> Iterator[bytes | None]:
@@ -112,6 +105,16 @@ def _check_depth(text: bytes | str) -> None:
         depth += (letter in b"[{") - (letter in b"]}")
         if depth > _DEEPEST:
             raise msgspec.DecodeError("tables in tables without end")
+
+
+@contextmanager
+def _one_kind_of_error() -> Iterator[None]:
+    try:
+        yield
+    except msgspec.MsgspecError:
+        raise
+    except _WRONG as error:
+        raise msgspec.DecodeError(_why(error)) from error
 
 
 def _why(error: Exception) -> str:

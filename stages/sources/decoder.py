@@ -14,7 +14,7 @@ import av.logging
 import numpy as np
 
 from pipeline.core.errors import SourceError
-from stages.sources.picture import LEAST_SIDE, Report
+from stages.sources.picture import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,21 +110,12 @@ class Decoder:
     def pictures(self) -> Iterator[DecodedPicture]:
         """Yield every picture that can be decoded; what cannot is counted, and reading goes on behind it."""
         for frame in self._decoded():
-            self._check_size(frame)
             self._corrupt += bool(frame.is_corrupt)
             stamp = _nanoseconds(frame)
             pts_ns = stamp if self._live else self._timeline.place(stamp)
             rotation = self._rotation if self._rotation is not None else _upright(frame)
             yield DecodedPicture(frame, self._frames, pts_ns, rotation)
             self._frames += 1
-
-    def _check_size(self, frame: VideoFrame) -> None:
-        """Raise SourceError for a picture in which nothing can be seen to move."""
-        if min(frame.width, frame.height) < LEAST_SIDE:
-            size = f"{frame.width}x{frame.height}"
-            raise SourceError(
-                f"{self._name}: its pictures of {size} pixels are too small: {LEAST_SIDE}x{LEAST_SIDE} is least"
-            )
 
     def report(self) -> Report:
         """Say what was read, and whether the recording was cut."""

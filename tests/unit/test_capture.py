@@ -6,6 +6,7 @@ from pipeline.core.errors import FrameTooLargeError, SourceError
 from pipeline.core.messages import FrameCaptured
 from stages.capture import Capture
 from stages.sources.synthetic import Synthetic
+from tests.clips import write
 from tests.fakes import NOON_NS, NS, FakeClock, context, picture, values
 
 DRAWN = "synthetic://?width=64&height=48&fps={fps}&seconds={seconds}"
@@ -97,3 +98,18 @@ def test_a_picture_too_large_for_the_ring_fails_a_replay(ring):
     stage = Capture(context(ring, clock=FakeClock(media=True), source="synthetic://?width=640&height=480&seconds=1"))
     with pytest.raises(FrameTooLargeError):
         list(stage.produce())
+
+
+@pytest.mark.parametrize("size", [(1, 1), (15, 400), (400, 2)])
+def test_a_recording_of_pictures_that_are_too_small_is_refused_with_a_word(ring, tmp_path, size):
+    clip = write(tmp_path / "clip.nut", size=size, codec="ffv1", pixels="yuv420p", frames=3)
+    stage = Capture(context(ring, clock=FakeClock(media=True), source=str(clip)))
+    with pytest.raises(SourceError, match=f"pictures of {size[0]}x{size[1]} pixels are too small: 16x16 is the least"):
+        list(stage.produce())
+
+
+def test_a_camera_of_pictures_that_are_too_small_is_lost_and_told_of_once(ring, tmp_path):
+    clip = write(tmp_path / "clip.nut", size=(1, 1), codec="ffv1", pixels="yuv420p", frames=3)
+    told = list(Capture(context(ring, source=str(clip))).produce())
+    assert [one.state for one in told] == ["found", "lost"]
+    assert "too small" in told[-1].reason

@@ -288,3 +288,9 @@ def test_what_live_does_not_do_is_refused_rather_than_left_out(run, tmp_path):
     result = run("replay", tmp_path / "clip.mp4", "--live", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_a_source_with_a_name_that_no_file_can_have_is_a_warning(run):
+    result = run("check", "CONFIG", config=f'[cameras.gate]\nsource = "{"a" * 3000}"\n')
+    assert result.exit_code == 0
+    assert "no such file or device" in result.output
