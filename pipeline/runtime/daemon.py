@@ -123,7 +123,7 @@ def _made(folder: Path) -> Path:
 
 
 def _for_events(folder: Path) -> Path:
-    """Make the folder of events; where it can only be read just now, cameras are watched, and events wait in the log."""
+    """Make the folder of events; where it can only be read just now, events wait in the log, and cameras go on."""
     if not _writable(folder):
         log.warning("events_wait", reason=f"{folder}: not writable")
     return folder
