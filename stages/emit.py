@@ -9,6 +9,7 @@ import msgspec
 import structlog
 
 from pipeline.core import events, telling
+from pipeline.core.errors import SinkUnavailableError
 from pipeline.core.messages import EventRaised, EventsDelivered, SinkReported, Ticked
 from pipeline.core.settings import PASSING_SINKS
 from pipeline.core.stage import Stage
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 _AT_ONCE = 64  # records a sink is given before messages are looked at again
+_CALM_S = 5.0  # without trouble for so long, a sink is told to be well again
 _WAITING_SHARE = 0.5  # of what may wait: a sink that is not durable is not waited for longer
 
 _encoder = msgspec.json.Encoder()
@@ -40,7 +42,7 @@ class Emit(Stage):
         super().__init__(context)
         self._rows = context.settings.emit
         self._folder = Path(self._rows.folder)
-        self._reported: dict[str, bool] = {}  # sinks whose trouble was told
+        self._troubled: dict[str, Nanoseconds] = {}  # when sinks were last in trouble, while that is told
         self._delivered = 0  # position up to which that was told
         self._more = False  # whether a sink can go on at once
 
@@ -73,12 +75,14 @@ class Emit(Stage):
         yield from self._tell_delivered()
 
     def finish(self) -> Outputs:
-        """Deliver the rest, as far as sinks take it."""
+        """Deliver the rest, as far as sinks take it. Raises SinkUnavailableError in a replay: it has no next start."""
         while self._more or self._behind():
             self._deliver()
             if not self._more:
                 break
         yield from self._tell_delivered()
+        if self.context.clock.media and (failing := [outlet.failing for outlet in self._sinks if outlet.failing]):
+            raise SinkUnavailableError(failing[0])
 
     def waiting(self) -> bool:
         """Whether a sink that takes events has not got all."""
@@ -110,10 +114,14 @@ class Emit(Stage):
     def _tell(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         yield from self._tell_delivered()
         for outlet in self._sinks:
-            trouble = outlet.trouble
-            if bool(trouble) == self._reported.get(outlet.name, False):
+            trouble, known = outlet.trouble, outlet.name in self._troubled
+            calm = known and pts_ns - self._troubled[outlet.name] >= _CALM_S * 1e9
+            if trouble:
+                self._troubled[outlet.name] = pts_ns
+            elif calm:
+                del self._troubled[outlet.name]
+            if known == bool(trouble) or (known and not calm):
                 continue
-            self._reported[outlet.name] = bool(trouble)
             reason = trouble or "delivers again"
             log.warning("sink_changed", sink=outlet.name, reason=reason)
             details: events.Details = {"sink": outlet.name, "reason": reason, "lost": outlet.lost}

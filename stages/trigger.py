@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from pipeline.core import areas, flapping, incidents, storm, telling, templates, things
 from pipeline.core import messages as m
-from pipeline.core.errors import FrameOverwrittenError
+from pipeline.core.errors import EventLogError, FrameOverwrittenError
 from pipeline.core.events import Thermal
 from pipeline.core.flapping import Flapping
 from pipeline.core.geometry import WHOLE, Box, around
@@ -559,13 +559,17 @@ class Trigger(Stage):
             clock=clock.state(),
             drops=self._drops or UNSET,
             thermal=UNSET if limits.temp_c is None else Thermal(level=limits.level, temp_c=limits.temp_c),
-            timing_ms=UNSET if clock.media else telling.timings(self._hops, clock.monotonic_ns()),
+            timing_ms=UNSET if clock.media else telling.timings(self._hops, clock.monotonic_ns()) or UNSET,
             config_hash=self.context.config_hash,
         )
         event = msgspec.structs.replace(event, data=data)
         recorded = clock.recorded(event.utc_ns, event.pts_ns)
         durable = _flushed(self.context.settings.emit.fsync, event)
         if not self._journal.record(event, recorded, weight, *remembered, durable=durable):
+            if clock.media:  # a recording can be replayed when there is room
+                raise EventLogError(
+                    f"{self.context.log_dir}: {self._journal.trouble}: make room, or choose another --out"
+                )
             return False
         yield event
         return True

@@ -192,10 +192,10 @@ def device_event(  # noqa: PLR0917  # all of it is one event
     )
 
 
-def timings(hops: tuple[Hop, ...], now_ns: int) -> dict[str, float] | UnsetType:
+def timings(hops: tuple[Hop, ...], now_ns: int) -> dict[str, float]:
     """Milliseconds that each stage took, the last of them until now, and from the first receiving until now."""
-    if len(hops) < 2:  # noqa: PLR2004  # the last is whoever raises the event: no message led to it
-        return UNSET
+    if not hops:
+        return {}
     *before, last = hops
     spent = {hop.stage: round((hop.sent_at - hop.received_at) / 1e6, 3) for hop in before}
     own = round((now_ns - last.received_at) / 1e6, 3)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from pipeline.core import messages as m
+from pipeline.core.errors import SinkUnavailableError
 from pipeline.core.events import EventData, Media
 from pipeline.eventlog import cursor
 from pipeline.eventlog.cursor import Place
@@ -39,6 +40,7 @@ def event(number=1, *, operation="start", priority=m.Priority.WARNING, camera="g
 
 
 TICK = m.Ticked(pts_ns=0, utc_ns=NOON_NS)
+LATER = m.Ticked(pts_ns=60 * NS, utc_ns=NOON_NS)
 
 
 class Sinks:
@@ -225,7 +227,26 @@ def test_trouble_with_a_sink_is_told_once_when_it_begins_and_once_when_it_is_ove
     out = sinks()
     assert out.reported(event(1), TICK, TICK) == ["degraded"]
     full_disk.clear()
-    assert out.reported(TICK, TICK) == ["recovered"]
+    assert out.reported(TICK, TICK) == []
+    assert out.reported(LATER, LATER) == ["recovered"]
+
+
+def test_a_sink_that_fails_again_and_again_is_told_of_once(sinks, full_disk):
+    out = sinks()
+    told = out.reported(event(1))
+    for number in range(2, 20):
+        full_disk[:] = [True] * (number % 2)
+        told += out.reported(event(number))
+    assert told == ["degraded"]
+
+
+def test_a_replay_whose_events_find_no_room_fails(sinks, full_disk):
+    out = sinks()
+    (out.folder).mkdir()
+    out.live(clock=FakeClock(media=True))
+    out.tell(msgspec.structs.replace(event(1), hops=(m.Hop("trigger", 1, 2),)))
+    with pytest.raises(SinkUnavailableError, match="No space"):
+        list(out.stage.finish())
 
 
 def test_nothing_is_kept_in_memory_of_what_waits(sinks, full_disk):
@@ -258,7 +279,7 @@ def test_a_line_that_was_written_and_not_flushed_is_told_of_and_not_written_agai
         patched.setattr(os, "fdatasync", fails)
         assert out.reported(event(1), TICK, TICK) == ["degraded"]
     assert os.fdatasync is real
-    assert out.reported(event(2), TICK) == ["recovered"]
+    assert out.reported(event(2), LATER) == ["recovered"]
     assert sequences(out.lines()) == [1, 2]
 
 
