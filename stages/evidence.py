@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
+from pipeline.core.files import open_regular
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -44,7 +46,7 @@ def write(path: Path, data: bytes) -> str:
     path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     fresh = path.with_suffix(".part")
     try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640), "wb") as file:
+        with os.fdopen(open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640), "wb") as file:
             file.write(data)
         fresh.replace(path)
     except OSError:

@@ -8,7 +8,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.eventlog import segments as files
+from pipeline.core.files import open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ class Cursor:
 
     def _open(self) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = files.opened(self._path, os.O_RDWR | os.O_CREAT)
+        descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT)
         try:
             os.posix_fallocate(descriptor, 0, _SLOT.size * _SLOTS)
         except OSError:
@@ -79,7 +79,7 @@ def load(path: Path) -> tuple[int, Place]:
     """Read a cursor's file: the number of its last move, and the place; the beginning where it cannot be read."""
     data = b""
     with contextlib.suppress(OSError):
-        descriptor = files.opened(path)
+        descriptor = open_regular(path)
         try:
             data = os.pread(descriptor, _SLOT.size * _SLOTS, 0)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from pipeline.core.files import open_regular
 from pipeline.eventlog import segments as files
 from pipeline.eventlog.segments import Kind, Record, Segment
 
@@ -73,7 +74,7 @@ class LogReader:
     def _change_to(self, segment: Segment) -> bool:
         self.close()
         try:
-            self._descriptor = files.opened(segment.path)
+            self._descriptor = open_regular(segment.path)
         except FileNotFoundError:  # given up by its author a moment ago
             return False
         self._segment, self._offset = segment, 0

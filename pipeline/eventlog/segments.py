@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import struct
 import zlib
 from enum import IntEnum
@@ -101,15 +100,6 @@ def segments(folder: Path) -> list[Segment]:
 def path_of(folder: Path, first: int) -> Path:
     """Return where the segment lies that begins with a position."""
     return folder / f"{first:016d}.log"
-
-
-def opened(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """Open a regular file, following no link and waiting for nobody. Raises OSError."""
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(f"{path}: not a regular file")
 
 
 def _checksum(record: Record) -> int:

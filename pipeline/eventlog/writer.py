@@ -8,6 +8,7 @@ import re
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.core.files import open_regular, sync_folder
 from pipeline.eventlog import segments as files
 from pipeline.eventlog.segments import Kind, Record, Segment
 
@@ -81,7 +82,7 @@ class LogWriter:
     def recover(self) -> Iterator[list[Record]]:
         """Yield the records of each segment, newest first, until the caller has found a snapshot that it can read."""
         for segment in reversed(tuple(self._segments)):
-            descriptor = files.opened(segment.path)
+            descriptor = open_regular(segment.path)
             records, offset = [], 0
             try:
                 while (found := files.find(descriptor, offset, segment.first)) is not None:
@@ -101,7 +102,7 @@ class LogWriter:
     def begin(self, after: int = 0) -> None:
         """Go on behind the last record, and behind a position that a reader has seen already."""
         if after <= self.position and self._segments and self._offset:
-            self._descriptor = files.opened(self._segments[-1].path, os.O_RDWR)
+            self._descriptor = open_regular(self._segments[-1].path, os.O_RDWR)
             self._size = os.fstat(self._descriptor).st_size
         self.position = max(self.position, after)
         self.replenish()
@@ -177,7 +178,7 @@ class LogWriter:
         path = self._spares[0] if self._spares else self._free_name()
         if not self._spares or path.stat().st_size < needed_bytes:
             self._allocate(path, max(needed_bytes, self._sizes.segment_bytes))
-        descriptor = files.opened(path, os.O_RDWR)
+        descriptor = open_regular(path, os.O_RDWR)
         try:
             self._write(descriptor, 0, snapshot)
             self._sync(descriptor)
@@ -192,6 +193,10 @@ class LogWriter:
         self._spares = [spare for spare in self._spares if spare != path]
         self._segments.append(Segment(snapshot.position, named))
         self.position = snapshot.position
+        try:
+            sync_folder(self._folder)
+        except OSError as error:
+            self.unsynced = error
         self.replenish()
 
     def _write(self, descriptor: int, offset: int, record: Record) -> None:
@@ -209,7 +214,7 @@ class LogWriter:
 
     def _allocate(self, path: Path, size: int) -> None:
         """Make a file whose room is taken; leave none behind where there is too little."""
-        descriptor = files.opened(path, os.O_RDWR | os.O_CREAT)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
         try:
             os.posix_fallocate(descriptor, 0, size)
         except OSError:

@@ -12,7 +12,7 @@ import msgspec
 
 from pipeline.core.decoding import decode
 from pipeline.core.errors import SinkUnavailableError
-from pipeline.eventlog.segments import opened
+from pipeline.core.files import open_regular
 from stages.appending import append_whole
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class JsonLines:
             return
         self.close()
         self._path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        file = opened(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o640)
+        file = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o640)
         try:
             written = _read_back(file)
             os.ftruncate(file, written.whole_bytes)
@@ -133,7 +133,7 @@ class JsonLines:
 def last_sequences(path: Path) -> dict[str, int]:
     """Return the last sequence of each source in a file of events; nothing where it cannot be read."""
     try:
-        file = opened(path)
+        file = open_regular(path)
     except OSError:
         return {}
     try:
@@ -150,7 +150,7 @@ def _number(path: Path) -> int:
 
 
 def _ids(path: Path) -> deque[str]:
-    file = opened(path)
+    file = open_regular(path)
     try:
         return _read_back(file).ids
     finally:

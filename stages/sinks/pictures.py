@@ -10,6 +10,7 @@ import structlog
 
 from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.events import Evidence
+from pipeline.core.files import read_bounded
 from stages import evidence
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Pictures:
         """The hash of a picture; empty: it is not there."""
         if ref not in self._hashes:
             try:
-                self._remember(ref, hashlib.sha256((self._folder / ref).read_bytes()).hexdigest())
+                self._remember(ref, hashlib.sha256(read_bounded(self._folder / ref)).hexdigest())
             except OSError:
                 return ""
         return self._hashes[ref]
