@@ -14,9 +14,9 @@ import pytest
 from pipeline.core import heat, sysfs
 from pipeline.runtime.board import Board, State, Word
 from pipeline.runtime.played import PlayedBoard
-from tests.daemons import ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
+from tests.daemons import PATIENCE, ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
 
-PATIENCE = (
+STALLED_AFTER = (
     "from pipeline import topology; topology.STAGES['{0}'] = topology.STAGES['{0}']._replace(stalled_after_s={1})"
 )
 
@@ -125,7 +125,7 @@ def test_sigterm_ends_an_incident_and_then_every_process(new_daemon):
     children = daemon.children()
     status, seconds = daemon.stop()
     assert status == 0
-    assert seconds < 6
+    assert seconds < 6 * PATIENCE
     end = daemon.events("incident.end")[-1]
     assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
     assert not alive(children)
@@ -138,14 +138,14 @@ def test_sigterm_to_all_processes_at_once_as_a_service_manager_sends_it_ends_an_
     daemon = new_daemon().start()
     name = daemon.await_incident()
     os.killpg(daemon.process.pid, signal.SIGTERM)
-    assert daemon.process.wait(10) == 0
+    assert daemon.process.wait(60) == 0
     end = daemon.events("incident.end")[-1]
     assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
     assert "stage_killed" not in daemon.log()
 
 
 def test_a_stage_that_stands_still_is_replaced(new_daemon):
-    daemon = new_daemon().start(PATIENCE.format("motion", 1.0))
+    daemon = new_daemon().start(STALLED_AFTER.format("motion", 1.0))
     stopped = daemon.board("motion@gate", Word.PID)
     daemon.kill("motion@gate", signal.SIGSTOP)
     event = daemon.await_event("system.stage_restarted", 5)
@@ -156,7 +156,7 @@ def test_a_stage_that_stands_still_is_replaced(new_daemon):
 
 def test_a_capture_that_waits_for_its_camera_does_not_stand_still(new_daemon):
     pauses = "[capture]\nreconnect_first_s = 2.0\nreconnect_most_s = 2.0\n"
-    daemon = new_daemon(f"rtsp://127.0.0.1:{free_port()}/test", pauses).start(PATIENCE.format("capture", 1.0))
+    daemon = new_daemon(f"rtsp://127.0.0.1:{free_port()}/test", pauses).start(STALLED_AFTER.format("capture", 1.0))
     eventually(lambda: daemon.board("capture@gate", Word.HANDLED) >= 2, 6, "a second attempt in the same life")
     assert daemon.board("capture@gate", Word.RESTARTS) == 0
 
@@ -277,7 +277,7 @@ def test_a_terminal_that_closes_ends_incidents_in_order(new_daemon):
     daemon = new_daemon().start()
     name = daemon.await_incident()
     os.killpg(daemon.process.pid, signal.SIGHUP)
-    assert daemon.process.wait(10) == 0
+    assert daemon.process.wait(60) == 0
     end = daemon.events("incident.end")[-1]
     assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
     assert not list(daemon.run_dir.iterdir())
@@ -329,7 +329,7 @@ def test_tap_ends_with_the_daemon(new_daemon):
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tap:
         tap.stdout.readline()
         daemon.stop(signal.SIGKILL)
-        _, said = tap.communicate(timeout=5)
+        _, said = tap.communicate(timeout=30)
     assert tap.returncode == 2
     assert b"the daemon has ended" in said
 

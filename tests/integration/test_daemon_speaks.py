@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from pipeline.runtime.board import Word
-from tests.daemons import WALKER, Daemon, eventually
+from tests.daemons import PATIENCE, WALKER, Daemon, eventually
 from tests.llms import boot_state
 
 _CRASH_ONCE = """
@@ -180,5 +180,5 @@ def test_a_daemon_that_is_stopped_in_the_middle_of_a_sentence_ends_every_inciden
     eventually(lambda: [one for one in analyses(daemon, "update") if one["status"] == "pending"], 15, "a promise")
     status, seconds = daemon.stop(signal.SIGTERM, seconds=15)
     assert status == 0
-    assert seconds < 9
+    assert seconds < 9 * PATIENCE
     assert_nothing_was_lost(daemon)

@@ -22,12 +22,12 @@ from pipeline.core.messages import CameraChanged, FrameCaptured
 from pipeline.runtime.board import Word
 from pipeline.runtime.clocks import LiveClock
 from stages.capture import Capture
-from tests.daemons import Daemon, alive, eventually, free_port
+from tests.daemons import PATIENCE, Daemon, alive, eventually, free_port
 from tests.fakes import NS, context
 
 SERVER = [*["/usr/bin/python3"], str(Path(__file__).parents[1] / "servers" / "rtsp.py")]
 OPEN_S, READ_S = 2.0, 1.5
-SLACK_S = 1.0  # of a machine with other things to do
+SLACK_S = 10.0  # of a machine with other things to do; only a failing test waits for it
 CAPTURE = {
     "open_timeout_s": OPEN_S,
     "read_timeout_s": READ_S,
@@ -68,7 +68,7 @@ class Camera:
 
     def die(self):
         self._process.kill()
-        self._process.wait(5)
+        self._process.wait(30)
         self._process.stdin.close()
         self._process.stdout.close()
 
@@ -339,7 +339,7 @@ def test_the_daemon_tells_of_a_camera_that_dies_and_returns_and_ends_in_order(ne
         children = daemon.children()
         status, seconds = daemon.stop()
         assert status == 0
-        assert seconds < 6
+        assert seconds < 6 * PATIENCE
         assert not alive(children)
         assert not list(daemon.run_dir.iterdir())
         assert lost["data"]["details"]["uri"] == address(camera.port)

@@ -162,7 +162,7 @@ def test_a_board_that_is_ended_ends_its_command_and_leaves_no_group_behind(tmp_p
     told = process.stderr.readline()
     child = eventually(lambda: psutil.Process(process.pid).children(), 10, "started")[0]
     process.terminate()
-    assert process.wait(10) == 128 + 15
+    assert process.wait(60) == 128 + 15
     process.stderr.close()
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     if "quota of " in told:

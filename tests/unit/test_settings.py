@@ -244,9 +244,9 @@ def test_a_nul_in_a_text_is_told_with_its_key():
 
 
 def test_a_line_without_end_in_a_text_is_read_at_once():
-    began = time.monotonic()
+    began = time.process_time()
     parse('[cameras.gate]\nsource = """\n[' + " " * 500_000 + '\n"""\n')
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"a = " + b"[" * 100_000, b"a = " + b"9" * 5_000])
