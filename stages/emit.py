@@ -43,6 +43,7 @@ class Emit(Stage):
         self._rows = context.settings.emit
         self._folder = Path(self._rows.folder)
         self._troubled: dict[str, Nanoseconds] = {}  # when sinks were last in trouble, while that is told
+        self._lost: dict[str, int] = {}  # events that sinks will not get, as was told
         self._delivered = 0  # position up to which that was told
         self._more = False  # whether a sink can go on at once
 
@@ -114,7 +115,10 @@ class Emit(Stage):
     def _tell(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         yield from self._tell_delivered()
         for outlet in self._sinks:
-            trouble, known = outlet.trouble, outlet.name in self._troubled
+            lost = outlet.lost - self._lost.get(outlet.name, 0)
+            self._lost[outlet.name] = outlet.lost
+            trouble = outlet.trouble or (f"{lost} events cannot be read in the log, or were skipped" if lost else "")
+            known = outlet.name in self._troubled
             calm = known and pts_ns - self._troubled[outlet.name] >= _CALM_S * 1e9
             if trouble:
                 self._troubled[outlet.name] = pts_ns

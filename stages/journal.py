@@ -77,6 +77,18 @@ class _Remembered(msgspec.Struct):
     sequences: dict[str, int] = {}  # the last of each camera's events; of the device's under the empty name
 
 
+class Written(NamedTuple):
+    """What is in the files of events.
+
+    Attributes:
+        sequences: The last of each camera's events; of the device's under the empty name.
+        ended: Incidents that have their end there.
+    """
+
+    sequences: dict[str, int]
+    ended: frozenset[IncidentId]
+
+
 class Reserve(NamedTuple):
     """How much room the log takes beforehand, and what it may grow to; bytes."""
 
@@ -105,14 +117,14 @@ class Journal:
         self,
         folder: Path,
         reserve: Reserve,
-        known_sequences: Callable[[], dict[str, int]] = dict,
+        written: Callable[[], Written] = lambda: Written({}, frozenset()),
     ) -> None:
         """Open the journal in a folder, or begin one.
 
         Args:
             folder: Of the log; made where it is not there.
             reserve: How much room it takes.
-            known_sequences: Where no log is left that can be read: the last sequence of each camera, from elsewhere.
+            written: What the files of events say; asked for where the log has lost some of its records.
 
         Raises:
             EventLogError: The folder cannot be made or read.
@@ -123,10 +135,12 @@ class Journal:
         self._delivered = 0
         try:
             self._log = writer.LogWriter(folder, reserve.sizes, lambda: _encoder.encode(self._remembered))
-            if not self._recovered():
-                self._remembered.sequences = known_sequences()
-            ahead = [place.position for place in cursor.all_of(entries.cursors(folder)).values()]
-            self._log.begin(max((one for one in ahead if one <= self._log.position + _JUMP), default=0))
+            whole = self._recovered()
+            places = [place.position for place in cursor.all_of(entries.cursors(folder)).values()]
+            ahead = max((one for one in places if one <= self._log.position + _JUMP), default=0)
+            if not whole or self.damaged or ahead > self._log.position:
+                self._catch_up(written())
+            self._log.begin(ahead)
         except OSError as error:
             reason = error.strerror or error
             raise EventLogError(f"{folder}: the event log cannot be kept here: {reason}: choose --state-dir") from error
@@ -194,8 +208,7 @@ class Journal:
 
     def refill(self) -> None:
         """Take room for the reserve again where it is short."""
-        if self._log.short:
-            self._log.replenish()
+        self._log.replenish()
         if self.failing and self._log.room():
             self.failing = None
 
@@ -205,7 +218,7 @@ class Journal:
 
     def _admits(self, weight: Weight, size: int) -> bool:
         """Whether there is room for an event and, after it, for the ends of all incidents that are open."""
-        if weight is Weight.END:
+        if weight is Weight.END or not self._log.scarce:
             return True
         kept = (len(self.courses) + 1) * _END_BYTES + float(weight.value) * self._log.reserve_bytes
         return self._log.room() - size >= kept
@@ -225,10 +238,23 @@ class Journal:
         for records in self._log.recover():
             later = records + later
             if records[0].kind is Kind.SNAPSHOT and self._restored(records[0].payload):
-                for record in later[1:]:
-                    self._replay(record)
-                return True
-        return False
+                later, found = later[1:], True
+                break
+        else:
+            found = False
+            self.damaged += bool(later)
+        self.damaged += self._log.damaged
+        for record in later:
+            self._replay(record)
+        return found
+
+    def _catch_up(self, written: Written) -> None:
+        """Take over what the files of events have seen and the log has lost: sequences, and ends of incidents."""
+        sequences = self._remembered.sequences
+        for source, number in written.sequences.items():
+            sequences[source] = max(number, sequences.get(source, 0))
+        for incident in written.ended & self.courses.keys():
+            del self.courses[incident]
 
     def _restored(self, snapshot: bytes) -> bool:
         try:

@@ -25,8 +25,8 @@ from pipeline.core.presence import Presence, PresenceRules, Sight, step
 from pipeline.core.stage import Stage
 from pipeline.core.storm import Storm
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
-from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight
-from stages.sinks.jsonl import last_sequences
+from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight, Written
+from stages.sinks.jsonl import last_written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,12 +116,13 @@ class Trigger(Stage):
         reserve = Reserve(emit.reserve_mb * 1e6, emit.max_waiting_mb * 1e6)
         site, cameras = self.context.settings.site, [None, *self._areas]
 
-        def known() -> dict[str, int]:
-            written = last_sequences(Path(emit.folder) / "events.jsonl")
-            return {camera or "": written.get(telling.source(site, camera), 0) for camera in cameras}
+        def written() -> Written:
+            sequences, ended = last_written(Path(emit.folder) / "events.jsonl")
+            of_cameras = {camera or "": sequences.get(telling.source(site, camera), 0) for camera in cameras}
+            return Written(of_cameras, frozenset(map(IncidentId, ended)))
 
         assert self.context.log_dir is not None
-        self._journal = Journal(self.context.log_dir, reserve, known)
+        self._journal = Journal(self.context.log_dir, reserve, written)
         self._left_open = list(self._journal.courses.values())  # by an earlier life
         _import_all()
 
@@ -160,7 +161,8 @@ class Trigger(Stage):
         self._hops = (*message.hops, m.Hop("trigger", (now := self.context.clock.monotonic_ns()), now))
         yield from self._taken(message)
         self.open = len(self._open) + len(self._ending)
-        self.given_up = self._given_up.total()
+        unended = sum(one.analysis is not None for one in self._ending.values()) + len(self._left_open)
+        self.given_up = self._given_up.total() + unended
         self.undelivered = self._journal.undelivered
 
     def _taken(self, message: m.AnyMessage) -> Outputs:

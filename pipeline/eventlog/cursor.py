@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+import time
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +66,7 @@ class Cursor:
             self._descriptor = -1
 
     def _open(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._clear_the_way()
         descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT)
         try:
             os.posix_fallocate(descriptor, 0, _SLOT.size * _SLOTS)
@@ -73,6 +74,15 @@ class Cursor:
             os.close(descriptor)
             raise
         self._descriptor = descriptor
+
+    def _clear_the_way(self) -> None:
+        """Make the folder, and put aside what stands in the place of it or of the file and is neither."""
+        folder = self._path.parent
+        if not folder.is_dir() and (folder.exists() or folder.is_symlink()):
+            folder.rename(folder.with_name(f"aside-{time.time_ns()}-{folder.name}"))
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._path.is_symlink() or (self._path.exists() and not self._path.is_file()):
+            self._path.rename(self._path.with_name(f"aside-{time.time_ns()}-{self._path.name}"))
 
 
 def load(path: Path) -> tuple[int, Place]:
@@ -85,9 +95,10 @@ def load(path: Path) -> tuple[int, Place]:
         finally:
             os.close(descriptor)
     found = (0, Place())
+    most = 1 << 62
     for start in range(0, len(data) - _SLOT.size + 1, _SLOT.size):
         *numbers, checksum = _SLOT.unpack_from(data, start)
-        if checksum == zlib.crc32(struct.pack("<QQQ", *numbers)) and numbers[0] > found[0]:
+        if checksum == zlib.crc32(struct.pack("<QQQ", *numbers)) and found[0] < numbers[0] < most > max(numbers):
             found = (numbers[0], Place(*numbers[1:]))
     return found
 

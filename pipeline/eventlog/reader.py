@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 from pipeline.core.files import open_regular
@@ -11,6 +12,9 @@ from pipeline.eventlog.segments import Kind, Record, Segment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_SEARCH_EVERY_S = 1.0  # at the end of the log, where there is mostly nothing
 
 
 class LogReader:
@@ -29,18 +33,20 @@ class LogReader:
         self._segment: Segment | None = None
         self._descriptor = -1
         self._offset = 0
+        self._searched_s = -_SEARCH_EVERY_S
 
     def next(self) -> Record | None:
         """Return the next record; None where there is none yet. Raises OSError."""
         while self._descriptor >= 0 or self._open():
             assert self._segment is not None
             found = files.read(self._descriptor, self._offset, self._segment.first)
-            if found is None and not self._offset:  # a segment has its name after its first record: that is damaged
-                found = files.find(self._descriptor, 0, self._segment.first)
-            if found is None and (following := self._following()) is not None:
-                # what was written since, or lies behind damage
-                found = files.find(self._descriptor, self._offset, self._segment.first)
-                if found is None:
+            if found is None or found[0].position != self.position + 1:
+                if not self._is_current():  # its author gave it up, and may use the file again
+                    self.close()
+                    continue
+                following = self._following()
+                found = found or self._found_behind(following)
+                if found is None and following is not None:
                     self._change_to(following)
                     continue
             if found is None:
@@ -51,6 +57,22 @@ class LogReader:
                 self.position = record.position
                 return record
         return None
+
+    def _found_behind(self, following: Segment | None) -> tuple[Record, int] | None:
+        """Look for a record behind damage, or for what was written since: at the end of the log now and then only."""
+        assert self._segment is not None
+        if following is None and self._offset and time.monotonic() - self._searched_s < _SEARCH_EVERY_S:
+            return None
+        self._searched_s = time.monotonic()
+        return files.find(self._descriptor, self._offset, self._segment.first)
+
+    def _is_current(self) -> bool:
+        """Whether the open file still has its segment's name."""
+        assert self._segment is not None
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._segment.path.lstat())
+        except FileNotFoundError:
+            return False
 
     def seek(self, after: int) -> None:
         """Go on after a position."""

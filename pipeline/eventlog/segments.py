@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _MAGIC = b"fwl1"
 _HEADER = struct.Struct("<4sIQIB3x")  # magic, bytes of the payload, position, CRC-32 of the rest, kind
 _ALIGNMENT = 8
+_MAX_POSITION = 10**16  # that a file's name has digits for
 _NAME = re.compile(r"(\d{16})\.log")
+MAX_BYTES = 64 << 20
+"""Of a segment; a larger file is none of ours."""
 
 
 class Kind(IntEnum):
@@ -71,7 +74,9 @@ def read(descriptor: int, offset: int, least: int) -> tuple[Record, int] | None:
     if len(head) < _HEADER.size:
         return None
     magic, length, position, checksum, kind = _HEADER.unpack(head)
-    if magic != _MAGIC or position < least or kind not in Kind.__members__.values():
+    if magic != _MAGIC or not least <= position < _MAX_POSITION or kind not in Kind.__members__.values():
+        return None
+    if length > os.fstat(descriptor).st_size - offset:
         return None
     payload = os.pread(descriptor, length, offset + _HEADER.size)
     record = Record(position, Kind(kind), payload)

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.files import open_regular, sync_folder
@@ -49,6 +50,7 @@ class LogWriter:
 
     Attributes:
         position: Of the last record.
+        damaged: Places in the segments that were read back where records are missing.
         put_aside: Names of what lay in the folder and is no part of a log; it is left there under another name.
         unsynced: Why what was written could not be flushed to the disk, the last time that was tried.
         short: Why the reserve cannot be filled up just now.
@@ -73,19 +75,24 @@ class LogWriter:
         self._make_folder()
         self._sizes = sizes_of(folder)
         self._segments = [one for one in files.segments(folder) if self._sound(one.path)]
-        self._spares = [path for path in self._paths() if _SPARE.fullmatch(path.name) and self._sound(path)]
+        self._spares: dict[Path, int] = {}  # bytes of each
+        for path in self._paths():
+            if _SPARE.fullmatch(path.name) and self._sound(path):
+                self._take_over(path)
         self._descriptor = -1
         self._offset = self._size = 0
         self._snapshot_bytes = 0  # of the last segment that was begun
         self.position = 0
+        self.damaged = 0
 
     def recover(self) -> Iterator[list[Record]]:
         """Yield the records of each segment, newest first, until the caller has found a snapshot that it can read."""
         for segment in reversed(tuple(self._segments)):
             descriptor = open_regular(segment.path)
-            records, offset = [], 0
+            records, offset, damaged = [], 0, 0
             try:
                 while (found := files.find(descriptor, offset, segment.first)) is not None:
+                    damaged += files.read(descriptor, offset, segment.first) is None
                     record, offset = found
                     records.append(record)
             finally:
@@ -95,8 +102,9 @@ class LogWriter:
                 self._set_aside(segment.path)
                 continue
             self.position = max(self.position, records[-1].position)
-            if segment == self._segments[-1]:
-                self._offset = offset
+            self.damaged += damaged
+            if segment == self._segments[-1]:  # behind damage nothing is written: readers would come to it late
+                self._offset = 0 if damaged else offset
             yield records
 
     def begin(self, after: int = 0) -> None:
@@ -126,8 +134,8 @@ class LogWriter:
 
     def room(self) -> int:
         """How many bytes can be written for sure; what snapshots take at the beginning of segments is left out."""
-        usable = max(0, self._sizes.segment_bytes - 2 * self._snapshot_bytes)
-        return max(0, self._size - self._offset) + len(self._spares) * usable
+        spares = sum(min(size, self._sizes.segment_bytes) for size in self._spares.values())
+        return max(0, self._size - self._offset) + spares - len(self._spares) * 2 * self._snapshot_bytes
 
     @property
     def reserve_bytes(self) -> int:
@@ -135,25 +143,30 @@ class LogWriter:
         return self._sizes.reserve_bytes
 
     @property
-    def spares(self) -> int:
-        """Segments that are taken and empty."""
-        return len(self._spares)
+    def scarce(self) -> bool:
+        """Whether the reserve is not full: the disk is, or too much waits."""
+        return len(self._spares) < self._wanted_spares()
 
     def release(self, position: int) -> None:
         """Give up segments that hold nothing behind a position: they are used again, or deleted."""
         while len(self._segments) > 1 and self._segments[1].first - 1 <= position:
             path = self._segments.pop(0).path
             try:
-                if self._wanted() > 0:
-                    self._spares.append(self._renamed(path))
+                if self._wanted() > 0 and path.stat().st_size >= self._sizes.segment_bytes:
+                    free = self._free_name()
+                    path.rename(free)
+                    self._spares[free] = self._sizes.segment_bytes
                 else:
                     path.unlink()
             except OSError as error:
                 self.short = error
 
     def replenish(self) -> None:
-        """Take room until the reserve is full again, as far as the disk has any."""
+        """Take room until the reserve is full again, as far as the disk has any; notice what somebody deleted."""
         self.short = None
+        self._spares = {path: size for path, size in self._spares.items() if path.exists()}
+        if self._descriptor >= 0 and not self._is_current():
+            self._size = 0  # nobody will find what is written there: the next record begins a segment
         while self._wanted() > 0:
             path = self._free_name()
             try:
@@ -161,7 +174,7 @@ class LogWriter:
             except OSError as error:
                 self.short = error
                 return
-            self._spares.append(path)
+            self._spares[path] = self._sizes.segment_bytes
 
     def close(self) -> None:
         """Close the file."""
@@ -173,11 +186,7 @@ class LogWriter:
         """Go on in a file of its own, which has its snapshot before it has its name."""
         snapshot = Record(self.position + 1, Kind.SNAPSHOT, self._snapshot())
         needed_bytes += files.size_of(len(snapshot.payload))
-        if not self._spares and not self._allowed():
-            raise OSError(errno.ENOSPC, "too many events wait for a sink")
-        path = self._spares[0] if self._spares else self._free_name()
-        if not self._spares or path.stat().st_size < needed_bytes:
-            self._allocate(path, max(needed_bytes, self._sizes.segment_bytes))
+        path = self._with_room(needed_bytes)
         descriptor = open_regular(path, os.O_RDWR)
         try:
             self._write(descriptor, 0, snapshot)
@@ -190,7 +199,7 @@ class LogWriter:
         self.close()
         self._descriptor, self._size = descriptor, os.fstat(descriptor).st_size
         self._offset = self._snapshot_bytes = files.size_of(len(snapshot.payload))
-        self._spares = [spare for spare in self._spares if spare != path]
+        self._spares.pop(path, None)
         self._segments.append(Segment(snapshot.position, named))
         self.position = snapshot.position
         try:
@@ -198,6 +207,21 @@ class LogWriter:
         except OSError as error:
             self.unsynced = error
         self.replenish()
+
+    def _with_room(self, needed_bytes: int) -> Path:
+        """Return a file that has so many bytes: a spare one, else a new one. Raises OSError."""
+        for path in list(self._spares):
+            if not path.exists():  # somebody deleted it
+                del self._spares[path]
+            elif self._spares[path] >= needed_bytes:
+                return path
+        if not self._allowed():
+            raise OSError(errno.ENOSPC, "too many events wait for a sink")
+        if not self._folder.is_dir():
+            self._make_folder()
+        path = self._free_name()
+        self._allocate(path, max(needed_bytes, self._sizes.segment_bytes))
+        return path
 
     def _write(self, descriptor: int, offset: int, record: Record) -> None:
         data = files.encoded(record)
@@ -213,8 +237,8 @@ class LogWriter:
             self.unsynced = None
 
     def _allocate(self, path: Path, size: int) -> None:
-        """Make a file whose room is taken; leave none behind where there is too little."""
-        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+        """Make a new file whose room is taken; leave none behind where there is too little."""
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         try:
             os.posix_fallocate(descriptor, 0, size)
         except OSError:
@@ -225,23 +249,34 @@ class LogWriter:
 
     def _wanted(self) -> int:
         """How many more spare segments there should be."""
-        spares = max(1, self._sizes.reserve_bytes // self._sizes.segment_bytes - 1)
-        return min(spares, self._allowed()) - len(self._spares)
+        return min(self._wanted_spares(), self._allowed()) - len(self._spares)
+
+    def _wanted_spares(self) -> int:
+        return max(1, self._sizes.reserve_bytes // self._sizes.segment_bytes - 1)
 
     def _allowed(self) -> int:
         """How many more segments there may be."""
         most = (self._sizes.max_bytes + self._sizes.reserve_bytes) // self._sizes.segment_bytes
         return max(0, most - len(self._segments))
 
-    def _renamed(self, path: Path) -> Path:
-        free = self._free_name()
-        path.rename(free)
-        return free
-
     def _free_name(self) -> Path:
-        taken = {path.name for path in self._spares}
-        number = next(number for number in range(len(taken) + 1) if f"spare-{number}" not in taken)
-        return self._folder / f"spare-{number}"
+        names = (self._folder / f"spare-{number}" for number in count())
+        return next(path for path in names if path not in self._spares and not os.path.lexists(path))
+
+    def _take_over(self, path: Path) -> None:
+        """Keep a spare file of an earlier life where its room is taken; one that was cut short is deleted."""
+        there = path.stat()
+        if there.st_size >= self._sizes.segment_bytes and there.st_blocks * 512 >= self._sizes.segment_bytes:
+            self._spares[path] = there.st_size
+        else:
+            path.unlink()
+
+    def _is_current(self) -> bool:
+        """Whether the segment that is written still has its name."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._segments[-1].path.lstat())
+        except FileNotFoundError:
+            return False
 
     def _paths(self) -> list[Path]:
         return sorted(self._folder.iterdir())
@@ -258,8 +293,9 @@ class LogWriter:
             self._folder.mkdir(mode=0o700)
 
     def _sound(self, path: Path) -> bool:
-        """Whether it is a file; what is none gets another name, so that it is in nobody's way."""
-        if stat.S_ISREG(path.lstat().st_mode):
+        """Whether it may be a file of ours; what is none gets another name, so that it is in nobody's way."""
+        there = path.lstat()
+        if stat.S_ISREG(there.st_mode) and there.st_size <= files.MAX_BYTES:
             return True
         self._set_aside(path)
         return False

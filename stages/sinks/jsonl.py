@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import deque
-from itertools import chain, islice
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core.decoding import decode
+from pipeline.core.decoding import LONGEST_LINE, decode
 from pipeline.core.errors import SinkUnavailableError
 from pipeline.core.files import open_regular
 from stages.appending import append_whole
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from pipeline.eventlog.entries import Logged
     from stages.sinks.lines import Lines
 
+_TAIL_BYTES = 16 << 20  # some thousand lines
+_READ_BACK = 16  # files put away that are looked into for what a damaged log has lost
+_MAX_DIGITS, _MAX_ID = 18, 64  # of a sequence and an id of ours
+_PUT_AWAY = re.compile(r"(.+)-([0-9]{1,18})-[^-]+")
 RECENT = 4096  # ids of the last lines, for events whose cursor had not moved, or was not on the disk when power failed
 
 
@@ -32,15 +35,15 @@ class _Head(msgspec.Struct):
     id: str
     source: str
     sequence: str
+    type: str = ""
+    subject: str = ""
 
 
-class Written(NamedTuple):
-    """What a file of events holds."""
+class _Tail(NamedTuple):
+    """The end of a file of events."""
 
-    sequences: dict[str, int]  # the last of each source
-    ids: deque[str]  # the newest
+    heads: list[_Head]  # of its last lines, oldest first
     whole_bytes: int  # up to the end of the last whole line
-    damaged: int  # lines that are none of ours
 
 
 class JsonLines:
@@ -87,13 +90,17 @@ class JsonLines:
         self._path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         file = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o640)
         try:
-            written = _read_back(file)
-            os.ftruncate(file, written.whole_bytes)
+            tail = _tail(file)
+            os.ftruncate(file, tail.whole_bytes)
         except OSError:
             os.close(file)
             raise
-        earlier = self._put_away_files()[-1:]  # an event whose cursor did not move may be the last in there
-        self._there = frozenset(chain(written.ids, *(_ids(path) for path in earlier)))
+        ids = [head.id for head in tail.heads]
+        for path in reversed(self._put_away_files()):  # an event whose cursor did not move may be in there
+            if len(ids) >= RECENT:
+                break
+            ids += [head.id for head in _tail_of(path).heads]
+        self._there = frozenset(ids)
         self._file = file
 
     def _flush(self, event: Event) -> None:
@@ -117,44 +124,80 @@ class JsonLines:
             self._put_away()
 
     def _put_away(self) -> None:
-        first = _read_back(self._file, most=1).ids or ("unknown",)
-        number = _number(old[-1]) + 1 if (old := self._put_away_files()) else 1
-        fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first[0]}{self._path.suffix}")
+        first = _first_id(self._file)
+        number = int(old[-1].stem.rsplit("-", 2)[1]) + 1 if (old := self._put_away_files()) else 1
+        fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first}{self._path.suffix}")
         self._path.rename(fresh)
         self.close()
         for path in [*old, fresh][: -self._settings.keep_files]:
             path.unlink()
 
     def _put_away_files(self) -> list[Path]:
-        """Files put away, oldest first by their number: the clock may have been wrong when they were."""
-        return sorted(self._path.parent.glob(f"{self._path.stem}-[0-9]*-*{self._path.suffix}"), key=_number)
+        return put_away(self._path)
 
 
-def last_sequences(path: Path) -> dict[str, int]:
-    """Return the last sequence of each source in a file of events; nothing where it cannot be read."""
+def put_away(path: Path) -> list[Path]:
+    """Files put away, oldest first by their number: the clock may have been wrong when they were."""
+    named = ((_PUT_AWAY.fullmatch(one.stem), one) for one in path.parent.glob(f"{path.stem}-*{path.suffix}"))
+    ours = [(int(match[2]), one) for match, one in named if match and match[1] == path.stem]
+    return [one for _, one in sorted(ours) if one.is_file() and not one.is_symlink()]
+
+
+def last_written(path: Path) -> tuple[dict[str, int], frozenset[str]]:
+    """Read back the ends of a file of events and of those put away beside it.
+
+    Returns:
+        The last sequence of each source, and the subjects that have an `incident.end`.
+    """
+    sequences: dict[str, int] = {}
+    ended: set[str] = set()
+    for one in (*put_away(path)[-_READ_BACK:], path):
+        for head in _tail_of(one).heads:
+            if head.sequence.isdecimal():
+                sequences[head.source] = int(head.sequence)
+            if ".incident.end." in head.type:
+                ended.add(head.subject)
+    return sequences, frozenset(ended)
+
+
+def _tail_of(path: Path) -> _Tail:
+    """The end of a file; nothing where it cannot be read."""
     try:
         file = open_regular(path)
     except OSError:
-        return {}
+        return _Tail([], 0)
     try:
-        return _read_back(file).sequences
+        return _tail(file)
     except OSError:
-        return {}
+        return _Tail([], 0)
     finally:
         os.close(file)
 
 
-def _number(path: Path) -> int:
-    digits = path.stem.split("-")[-2]
-    return int(digits) if digits.isdigit() else 0
+def _tail(descriptor: int) -> _Tail:
+    """Read the last lines of a file, however large it is. One without any line is begun anew."""
+    size = os.fstat(descriptor).st_size
+    begin = max(0, size - _TAIL_BYTES)
+    data = os.pread(descriptor, size - begin, begin)
+    whole = data.rfind(b"\n") + 1
+    lines = data[:whole].splitlines()[1 if begin else 0 :]  # the first may be cut
+    heads = (_head(line) for line in lines[-RECENT:])
+    return _Tail([head for head in heads if head is not None], begin + whole if whole else 0)
 
 
-def _ids(path: Path) -> deque[str]:
-    file = open_regular(path)
+def _head(line: bytes) -> _Head | None:
     try:
-        return _read_back(file).ids
-    finally:
-        os.close(file)
+        head = decode(line, _Head)
+    except msgspec.DecodeError:
+        return None
+    return head if len(head.sequence) <= _MAX_DIGITS else None
+
+
+def _first_id(descriptor: int) -> str:
+    """The id of the first event, for a file's name."""
+    line, newline, _ = os.pread(descriptor, LONGEST_LINE, 0).partition(b"\n")
+    head = _head(line) if newline else None
+    return head.id if head is not None and head.id.isalnum() and len(head.id) <= _MAX_ID else "unknown"
 
 
 def _is_same(descriptor: int, path: Path) -> bool:
@@ -164,23 +207,3 @@ def _is_same(descriptor: int, path: Path) -> bool:
     except FileNotFoundError:
         return False
     return os.path.samestat(os.fstat(descriptor), there)
-
-
-def _read_back(descriptor: int, most: int | None = None) -> Written:
-    """Read a file of events from its beginning, `most` lines of it at most."""
-    sequences: dict[str, int] = {}
-    ids: deque[str] = deque(maxlen=RECENT)
-    whole = damaged = 0
-    with open(descriptor, "rb", closefd=False) as file:  # a descriptor, not a path
-        file.seek(0)
-        for line in islice(file, most):
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-            try:
-                head = decode(line, _Head)
-                sequences[head.source] = int(head.sequence)
-                ids.append(head.id)
-            except (msgspec.DecodeError, ValueError):
-                damaged += 1
-    return Written(sequences, ids, whole, damaged)

@@ -80,7 +80,9 @@ class Outlet:
     @property
     def trouble(self) -> str:
         """What is wrong with it; empty: nothing."""
-        return self.failing or self._sink.trouble
+        cursor = self._cursor.failing
+        unkept = f"how far it is cannot be kept: {cursor.strerror or cursor}" if cursor else ""
+        return self.failing or self._sink.trouble or unkept
 
     def pump(self, most: int, up_to: int | None = None) -> bool:
         """Deliver events until there are none, the sink fails, or `most` are done. Returns whether there may be more.

@@ -53,7 +53,7 @@ from pipeline.view import digest as digest_view
 from stages import weighing
 from stages.journal import Journal, Opened, Reserve, Weight
 from stages.sinks import lines as sink_lines
-from stages.sinks.jsonl import JsonLines, last_sequences
+from stages.sinks.jsonl import JsonLines, last_written
 from tests import ggufs
 from tests.bench.report import last_line, table
 from tests.fakes import course, logged, raised
@@ -220,7 +220,7 @@ class Repair(Lines):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        last_sequences(self.file)
+        last_written(self.file)
         event = logged(self.log)[0]
         sink = JsonLines(self.file, EmitSettings(fsync="never"), sink_lines.Lines(SiteSettings(), lambda _: ()))
         sink.deliver(event, 0)

@@ -310,6 +310,53 @@ def test_what_is_no_file_takes_no_events_and_holds_up_nobody(sinks, plant):
     assert sequences(out.lines()) == [1]
 
 
+@pytest.mark.parametrize("name", ["events-1\u00b2-x.jsonl", "events-999999-x.jsonl", "events-x-y.jsonl"])
+@pytest.mark.parametrize("plant", [Path.mkdir, Path.touch, os.mkfifo])
+def test_odd_names_beside_the_file_hold_up_nothing(sinks, name, plant):
+    out = sinks(rotate_mb=0.0001)
+    out.folder.mkdir()
+    plant(out.folder / name)
+    out.tell(event(1), event(2))
+    assert out.delivered()
+
+
+def test_a_file_without_end_is_begun_anew_at_once(sinks):
+    out = sinks()
+    out.folder.mkdir()
+    (out.folder / "events.jsonl").touch()
+    os.truncate(out.folder / "events.jsonl", 1 << 40)
+    out.tell(event(1))
+    assert sequences(out.lines()) == [1]
+
+
+def test_events_that_cannot_be_read_in_the_log_are_told_of(sinks):
+    out = sinks()
+    out.journal._log.append(1, b"\xc1", durable=False)
+    assert out.reported(event()) == ["degraded"]
+    assert out.reported(LATER) == ["recovered"]
+
+
+def test_a_cursor_that_cannot_be_kept_is_told_of(sinks, monkeypatch):
+    out = sinks()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert out.stage._sinks[0]._cursor.move(Place(1)) is None
+    assert out.reported(TICK) == ["degraded"]
+
+
+def test_a_cursor_that_was_lost_doubles_no_line_of_the_files_put_away(sinks):
+    out = sinks(rotate_mb=0.0001)
+    out.tell(*(event(number) for number in range(1, 8)))
+    out.stage._sinks[0]._cursor.move(Place(0))
+    out.live()
+    out.tell(event(8))
+    lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]
+    assert sorted(sequences(map(json.loads, lines))) == list(range(1, 9))
+
+
 def test_a_picture_is_kept_beside_the_events_with_its_hash(sinks, ring):
     out = sinks()
     keyframe = m.Keyframe(frame(ring.copy(picture(120))), "evidence/inc-1-1.jpg", 1000.0)

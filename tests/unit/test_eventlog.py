@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -255,6 +256,108 @@ def test_what_lies_in_the_place_of_its_folder_is_put_aside(open_log, log_folder,
     assert log.put_aside == ["eventlog"]
 
 
+def damage(path, found):
+    """Flip a bit where these bytes are."""
+    data = bytearray(path.read_bytes())
+    data[data.index(found)] ^= 1
+    path.write_bytes(data)
+
+
+def test_behind_damage_in_the_newest_segment_events_are_read_at_once(open_log, log_folder):
+    log = open_log()
+    write(log, 8)
+    log.close()
+    damage(segments.segments(log_folder)[-1].path, b"5   ")
+    again = open_log()
+    again.append(Kind.EVENT, b"99", durable=False)
+    assert numbers(log_folder) == [0, 1, 2, 3, 4, 6, 7, 99]
+    assert again.damaged == 1
+
+
+def test_a_reader_passes_over_damage_at_the_end_of_the_log(open_log, log_folder):
+    write(open_log(), 8)
+    damage(segments.segments(log_folder)[-1].path, b"5   ")
+    assert numbers(log_folder) == [0, 1, 2, 3, 4, 6, 7]
+    assert waiting(log_folder, 0) == 7
+
+
+@pytest.mark.parametrize(
+    "change", [Path.unlink, lambda path: path.write_bytes(b""), lambda path: os.truncate(path, 99)]
+)
+def test_a_spare_file_that_is_deleted_or_cut_short_holds_up_nothing(open_log, log_folder, change):
+    open_log().close()
+    for path in log_folder.glob("spare-*"):
+        change(path)
+    write(open_log(), 60)
+    assert len(numbers(log_folder)) == 60
+
+
+def test_spare_files_that_are_deleted_while_it_is_written_hold_up_nothing(open_log, log_folder):
+    log = open_log()
+    for path in log_folder.glob("spare-*"):
+        path.unlink()
+    write(log, 60)
+    assert len(numbers(log_folder)) == 60
+
+
+def test_an_event_that_no_segment_can_take_costs_the_reserve_nothing(open_log, full_disk):
+    full_disk.clear()
+    log = open_log()
+    full_disk.append(True)
+    room = log.room()
+    with pytest.raises(OSError, match="No space"):
+        write(log, 1, size=40 * KB)
+    assert log.room() == room
+    write(log, 10)
+
+
+def test_a_folder_that_is_deleted_while_it_is_written_is_begun_anew(open_log, log_folder):
+    log = open_log()
+    write(log, 5)
+    shutil.rmtree(log_folder)
+    log.replenish()
+    write(log, 5)
+    assert numbers(log_folder) == [0, 1, 2, 3, 4]
+
+
+def test_a_reader_whose_segment_is_used_again_misses_nothing(open_log, log_folder, full_disk):
+    full_disk.clear()
+    log, reader = open_log(reserve=48 * KB), LogReader(log_folder)
+    write(log, 14)
+    full_disk.append(True)
+    write(log, 1, size=4000)  # begins a segment
+    second = segments.segments(log_folder)[1].first
+    seen = [reader.next().position for _ in range(second - 1)]  # all of the first, which is still open
+    log.release(reader.position)
+    with contextlib.suppress(OSError):
+        write(log, 1000)  # also into the file of the first
+    seen += [record.position for record in iter(reader.next, None)]
+    assert seen == list(range(1, log.position + 1))
+    assert reader.missing == 0
+
+
+def test_files_too_large_to_be_ours_are_put_aside(open_log, log_folder):
+    open_log().close()
+    (log_folder / "0000000000000777.log").touch()
+    os.truncate(log_folder / "0000000000000777.log", 1 << 40)
+    log = open_log()
+    write(log, 3)
+    assert log.put_aside == ["0000000000000777.log"]
+    assert numbers(log_folder) == [0, 1, 2]
+
+
+def test_a_length_that_goes_beyond_the_file_is_damage(open_log, log_folder):
+    log = open_log()
+    write(log, 4)
+    log.close()
+    path = segments.segments(log_folder)[0].path
+    data = bytearray(path.read_bytes())
+    at = data.index(b"2    ") - 24
+    data[at + 4 : at + 8] = b"\xff" * 4
+    path.write_bytes(data)
+    assert numbers(log_folder) == [0, 1, 3]
+
+
 def test_nobody_else_may_read_it(open_log, log_folder):
     write(open_log(), 30)
     assert not any(path.stat().st_mode & 0o077 for path in [log_folder, *log_folder.iterdir()])
@@ -295,6 +398,19 @@ def test_a_cursor_goes_on_in_memory_where_the_disk_takes_none(tmp_path, full_dis
     full_disk.clear()
     cursor.move(Place(5))
     assert cursors.load(tmp_path / "jsonl.cursor")[1] == Place(5)
+
+
+@pytest.mark.parametrize("plant", [folder, os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_stands_in_the_place_of_a_cursor_is_put_aside(tmp_path, plant):
+    plant(tmp_path / "jsonl.cursor")
+    Cursor(tmp_path / "jsonl.cursor").move(Place(9))
+    assert cursors.load(tmp_path / "jsonl.cursor")[1] == Place(9)
+
+
+def test_a_file_in_the_place_of_the_cursors_is_put_aside(tmp_path):
+    (tmp_path / "cursors").write_text("x")
+    Cursor(tmp_path / "cursors" / "jsonl.cursor").move(Place(9))
+    assert cursors.all_of(tmp_path / "cursors") == {"jsonl": Place(9)}
 
 
 @pytest.mark.parametrize("plant", [folder, os.mkfifo, garbage, lambda path: path.symlink_to("/dev/zero")])

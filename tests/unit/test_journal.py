@@ -12,7 +12,7 @@ from pipeline.core.errors import EventLogError
 from pipeline.eventlog import entries
 from pipeline.eventlog.cursor import Cursor, Place
 from pipeline.eventlog.segments import segments
-from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight
+from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight, Written
 from tests.fakes import NOON_NS, course, logged, memory, raised
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_all_of_it_is_there_after_many_segments_were_given_up(open_journal, log_
 
 
 def test_where_no_log_is_left_sequences_are_taken_from_elsewhere(log_folder):
-    life = Journal(log_folder, Reserve(1e6, 4e6), lambda: {"gate": 41})
+    life = Journal(log_folder, Reserve(1e6, 4e6), lambda: Written({"gate": 41}, frozenset()))
     record(life)
     life.close()
     assert logged(log_folder)[0].sequence == 42
@@ -104,6 +104,33 @@ def test_a_snapshot_that_cannot_be_read_is_replaced_by_the_one_before(open_journ
     assert again.numbers == {"gate": number}
     record(again, number + 1, camera=None)
     assert logged(log_folder)[-1].sequence == number + 1
+
+
+def test_what_is_behind_the_only_snapshot_is_remembered_though_that_is_damaged(open_journal, log_folder):
+    life = open_journal()
+    record(life, 1, Opened(course()), Numbered("gate", 7))
+    life.close()
+    (segment,) = segments(log_folder)
+    data = bytearray(segment.path.read_bytes())
+    data[26] ^= 0xFF
+    segment.path.write_bytes(data)
+    again = open_journal()
+    assert memory(again) == ({course().id: course()}, {"gate": 7})
+    assert again.damaged
+    record(again, 2)
+    assert logged(log_folder)[-1].sequence == 2
+
+
+def test_a_log_that_is_older_than_its_readers_doubles_nothing(log_folder):
+    life = Journal(log_folder, Reserve(1e6, 4e6))
+    record(life, 1, Opened(course()))
+    life.close()
+    Cursor(entries.cursors(log_folder) / "jsonl.cursor").move(Place(30))
+    again = Journal(log_folder, Reserve(1e6, 4e6), lambda: Written({"gate": 9}, frozenset({course().id})))
+    assert again.courses == {}
+    record(again, 2)
+    again.close()
+    assert logged(log_folder)[-1].sequence == 10
 
 
 def test_a_payload_that_nobody_can_read_is_counted_and_left_out(open_journal):
