@@ -1051,7 +1051,8 @@ def _status(report: Report) -> int:
 def _ended(ending: Ending, cameras: int) -> int:
     """Say what was not delivered, and how it ended: of some cameras, or of all, no picture ever came."""
     for sink, count in ending.left.items():
-        click.echo(f"pipeline: {count} events are not delivered to {sink} yet: the next start delivers them", err=True)
+        waits = f"{count} events wait for {sink}, which does not take them (is the disk full?)"
+        click.echo(f"pipeline: {waits}: they are kept, and the next start delivers them", err=True)
     if ending.given_up:
         click.echo(f"pipeline: {ending.given_up} events are lost: the disk had no room for them", err=True)
     if ending.left or ending.given_up:

@@ -43,6 +43,7 @@ class Emit(Stage):
         self._rows = context.settings.emit
         self._folder = Path(self._rows.folder)
         self._troubled: dict[str, Nanoseconds] = {}  # when sinks were last in trouble, while that is told
+        self._found: set[str] = set()  # sinks of which something was told in this life
         self._lost: dict[str, int] = {}  # events that sinks will not get, as was told
         self._delivered = 0  # position up to which that was told
         self._more = False  # whether a sink can go on at once
@@ -124,11 +125,16 @@ class Emit(Stage):
                 self._troubled[outlet.name] = pts_ns
             elif calm:
                 del self._troubled[outlet.name]
-            if known == bool(trouble) or (known and not calm):
+            first = outlet.name not in self._found and not self.context.clock.media
+            self._found.add(outlet.name)
+            if not first and (known == bool(trouble) or (known and not calm)):
                 continue
             reason = trouble or "delivers again"
-            log.warning("sink_changed", sink=outlet.name, reason=reason)
+            if trouble or known:
+                log.warning("sink_changed", sink=outlet.name, reason=reason)
             details: events.Details = {"sink": outlet.name, "reason": reason, "lost": outlet.lost}
+            if self._pictures.deleted:
+                details["pictures_deleted"], self._pictures.deleted = self._pictures.deleted, 0
             yield SinkReported(
                 state="degraded" if trouble else "recovered", details=details, pts_ns=pts_ns, utc_ns=utc_ns
             )

@@ -191,12 +191,25 @@ class Trigger(Stage):
                 what = f"model.{message.state}"
                 priority = m.Priority.ROUTINE if message.state == "loaded" else m.Priority.WARNING
             case m.SinkReported():
-                what, priority = f"sink.{message.state}", m.Priority.WARNING
+                yield from self._sink_reported(message)
+                return
             case m.DeviceReported():
                 what, priority = message.what, message.priority
             case _:
                 return
         yield from self._device(what, priority, message.details, message.pts_ns, message.utc_ns)
+
+    def _sink_reported(self, message: m.SinkReported) -> Outputs:
+        """Tell of a sink where that is news: emit says in each of its lives how its sinks are."""
+        sink = CameraId(f"sink/{message.details['sink']}")
+        failing = message.state == "degraded"
+        if failing == (sink in self._journal.missed):
+            return
+        remembered = Missed(sink, "failing" if failing else "")
+        what = f"sink.{message.state}"
+        yield from self._device(
+            what, m.Priority.WARNING, message.details, message.pts_ns, message.utc_ns, None, remembered
+        )
 
     def finish(self) -> Outputs:
         """End what is open: no more pictures will come, and nobody waits for long."""
@@ -672,11 +685,12 @@ class Trigger(Stage):
         pts_ns: Nanoseconds,
         utc_ns: Nanoseconds,
         weight: Weight | None = None,
+        *remembered: Entry,
     ) -> Said:
         number = self._next(_DEVICE)
         event = telling.device_event(what, number, priority, details, pts_ns, utc_ns)
         weight = weight or (Weight.ROUTINE if priority is m.Priority.ROUTINE else Weight.URGENT)
-        told = yield from self._raise(event, weight, Numbered(_DEVICE, number))
+        told = yield from self._raise(event, weight, Numbered(_DEVICE, number), *remembered)
         self._given_up["notices"] += not told
         return told
 

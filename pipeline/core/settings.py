@@ -313,6 +313,18 @@ def _read(path: Path) -> str:
     return files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
 
 
+def retired(path: Path) -> list[str]:
+    """Say of each key of a file that means nothing any more why, with its line. Raises OSError, UnicodeDecodeError."""
+    text = _read(path)
+    keys = _retired(tomllib.loads(text))
+    return [f"{path}:{_line(_lines(text), key)}: `{key}` means nothing any more: {RETIRED[key]}" for key in keys]
+
+
+def _retired(tables: dict[str, Any]) -> list[str]:
+    split = ((key, *key.split(".")) for key in RETIRED)
+    return [key for key, table, name in split if isinstance(tables.get(table), dict) and name in tables[table]]
+
+
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     """Turn the text of a configuration into settings, or say everything that is wrong with it."""
     try:
@@ -324,10 +336,9 @@ def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
         return None, [Problem(1, "", f"not valid TOML: {error}")]
     lines = _lines(text)
-    for key in RETIRED:
+    for key in _retired(tables):
         table, _, name = key.partition(".")
-        if isinstance(tables.get(table), dict):
-            tables[table].pop(name, None)
+        del tables[table][name]
     found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
     found = found or list(_nul(tables, ""))  # which goes down as deep as they are
     if found:

@@ -11,6 +11,7 @@ from rich.table import Table
 from pipeline.core import areas, outcomes, secrets
 from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
+from pipeline.core.settings import retired
 from pipeline.view.output import complain, console, counted, say_json
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> No
     found = list(outcomes.outcomes(settings, book))
     if as_json:
         say_json(msgspec.to_builtins(_without_passwords(settings)) | {"outcomes": msgspec.to_builtins(found)})
-        if told := secrets.exposed(path, settings):
+        for told in (*filter(None, (secrets.exposed(path, settings),)), *retired(path)):
             complain(f"warning: {told}")
         return
     screen = console()
@@ -84,6 +85,7 @@ def _warnings(path: Path, settings: Settings) -> Iterator[str]:
     """What is allowed, but hardly meant."""
     if told := secrets.exposed(path, settings):
         yield str(told)
+    yield from retired(path)
     if not settings.cameras:
         yield "no cameras: nothing to run"
     if settings.encode.artefact and settings.encode.backend == "cpu":

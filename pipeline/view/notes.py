@@ -88,8 +88,8 @@ def print_list(book: Notebook, *, as_json: bool) -> None:
         return
     table = Table("", "camera", "note", "read as")
     for entry in book.notes:
-        readings = "\n".join(described(reading) for reading in entry.readings)
-        table.add_row(entry.id, printable(entry.camera or "all"), printable(entry.text), printable(readings))
+        readings = "\n".join(printable(described(reading)) for reading in entry.readings)
+        table.add_row(entry.id, printable(entry.camera or "all"), printable(entry.text), readings)
     console().print(table)
 
 

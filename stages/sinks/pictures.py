@@ -32,12 +32,13 @@ class Pictures:
 
     Attributes:
         dropped: Pictures that could not be kept.
+        deleted: Pictures that went since that was last told, as events needed their room on the disk.
     """
 
     trouble = ""
 
     def __init__(self, folder: Path, frames: FramePool, rows: EmitSettings) -> None:
-        self.dropped = 0
+        self.dropped = self.deleted = 0
         self._folder = folder
         self._frames = frames
         self._rows = rows
@@ -63,7 +64,7 @@ class Pictures:
     def make_room(self) -> None:
         """Delete the oldest where events wait for room on the disk."""
         if self._folder.is_dir() and not evidence.room(self._folder):
-            evidence.thin_out(self._folder / "evidence")
+            self.deleted += evidence.thin_out(self._folder / "evidence")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -84,13 +85,13 @@ class Pictures:
         if self._written % _PRUNE_EVERY == 0:
             evidence.prune(path.parent, self._rows.evidence_most_mb * 1e6)
         if not evidence.room(self._folder, len(data)):
-            evidence.thin_out(path.parent)
+            self.deleted += evidence.thin_out(path.parent)
             if not evidence.room(self._folder, len(data)):
                 raise OSError(errno.ENOSPC, "what is left of the disk is for events")
         try:
             return evidence.write(path, data)
         except OSError:
-            evidence.thin_out(path.parent)
+            self.deleted += evidence.thin_out(path.parent)
             return evidence.write(path, data)
 
     def _hash(self, ref: str) -> str:

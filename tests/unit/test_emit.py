@@ -112,8 +112,7 @@ def test_an_event_is_a_line(sinks):
 
 def test_how_far_the_sinks_are_is_told(sinks):
     out = sinks()
-    (told,) = out.tell(event())
-    assert isinstance(told, m.EventsDelivered)
+    (told,) = [one for one in out.tell(event()) if isinstance(one, m.EventsDelivered)]
     assert waiting(out.log_dir, told.position) == 0
 
 
@@ -229,6 +228,26 @@ def test_trouble_with_a_sink_is_told_once_when_it_begins_and_once_when_it_is_ove
     full_disk.clear()
     assert out.reported(TICK, TICK) == []
     assert out.reported(LATER, LATER) == ["recovered"]
+
+
+def test_a_new_life_says_how_its_sinks_are(sinks, full_disk):
+    out = sinks()
+    out.tell(event(1))
+    full_disk.clear()
+    out.live()
+    assert out.reported(TICK, TICK) == ["recovered"]
+
+
+def test_pictures_that_went_for_events_are_told_of(sinks, full_disk, monkeypatch):
+    out = sinks()
+    (out.folder / "evidence").mkdir(parents=True)
+    for number in range(10):
+        (out.folder / f"evidence/{number}.jpg").write_bytes(bytes(1000))
+    monkeypatch.setattr(evidence, "room", lambda *_: False)
+    out.tell(event(), TICK)
+    full_disk.clear()
+    (told,) = [one for one in out.tell(LATER) if isinstance(one, m.SinkReported)]
+    assert told.details["pictures_deleted"] == 10 - len(list((out.folder / "evidence").iterdir()))
 
 
 def test_a_sink_that_fails_again_and_again_is_told_of_once(sinks, full_disk):

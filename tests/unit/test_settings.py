@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.settings import CameraSettings, Settings, load, parse
+from pipeline.core.settings import CameraSettings, EmitSettings, Settings, load, parse, retired
 
 CAMERA = '[cameras.gate]\nsource = "synthetic://"\n'
 ZONE = CAMERA + "[cameras.gate.zones.yard]\npolygon = {}\n"
@@ -235,6 +235,14 @@ def test_the_digest_knows_no_password():
         Settings(cameras={"a": CameraSettings(source=f"rtsp://admin:{word}@gate/sub")}).digest() for word in ("x", "y")
     }
     assert len(digests) == 1
+
+
+def test_a_key_of_an_earlier_version_is_valid_and_told_with_its_line(tmp_path):
+    path = tmp_path / "site.toml"
+    path.write_text('[cameras.gate]\nsource = "x.mp4"\n[emit]\nspool = 10\n')
+    assert load(path).emit == EmitSettings()
+    (told,) = retired(path)
+    assert told.startswith(f"{path}:4: `emit.spool` means nothing any more")
 
 
 def test_a_nul_in_a_text_is_told_with_its_key():

@@ -579,6 +579,21 @@ def test_trouble_with_a_sink_is_an_event(camera):
     assert event.data.details == told
 
 
+def test_a_sink_is_told_of_when_it_is_otherwise_than_was_told_also_across_a_kill(camera, tmp_path):
+    gate = camera(state_dir=tmp_path)
+
+    def report(state):
+        told = {"sink": "jsonl", "reason": "x", "lost": 0}
+        gate.follow(gate.trigger.handle(m.SinkReported(state=state, details=told, pts_ns=1, utc_ns=NOON_NS)))
+
+    report("recovered")
+    report("degraded")
+    gate.live()
+    report("degraded")
+    report("recovered")
+    assert [event.kind.split(".")[2] for event in gate.events("sink")] == ["degraded", "recovered"]
+
+
 def test_what_describe_took_with_it_is_asked_again_once(camera):
     gate = camera(answers=("features",))
     gate.walk(2)
