@@ -10,6 +10,7 @@ from models.sentences import open_sentences
 from pipeline.core import notebook, rulebook, words
 from pipeline.core.errors import NoteError
 from pipeline.core.notebook import Notebook
+from pipeline.core.places import Places
 from pipeline.core.verdicts import Judge
 from pipeline.resources import config_file, own_or_ours
 
@@ -57,7 +58,8 @@ class Judging:
         self._notes = Notebook()
         self._unreadable = ""
         self._scores: Scores | None = None
-        self._judges: dict[str, Judge] = {}
+        self._judges: dict[tuple[str, ...], Judge] = {}  # by the notes they know
+        self._places = Places(context.settings)
 
     def ask(self, scores: Scores) -> None:
         """Take up a third step, that may know of notes what words do not tell."""
@@ -71,8 +73,8 @@ class Judging:
             why_unheard: Why the third step has not said all that it might, if there is anything.
         """
         self._look()
-        entries = self._notes.of(self._stands_for or facts.camera)
-        verdict = self._judge(facts.camera, entries).verdict(facts)
+        entries = self._entries(facts)
+        verdict = self._judge(entries).verdict(facts)
         found = _told(verdict, entries)
         if verdict.unheard:
             names = ", ".join(entries[at].id for at in verdict.unheard)
@@ -83,8 +85,8 @@ class Judging:
     def unheard(self, facts: Facts) -> list[str]:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""
         self._look()
-        entries = self._notes.of(self._stands_for or facts.camera)
-        return [entries[at].text for at in self._judge(facts.camera, entries).verdict(facts).unheard]
+        entries = self._entries(facts)
+        return [entries[at].text for at in self._judge(entries).verdict(facts).unheard]
 
     @property
     def texts(self) -> list[str]:
@@ -113,11 +115,17 @@ class Judging:
             encoder = open_sentences()
             self._similarity = encoder.similarity if encoder else None
 
-    def _judge(self, camera: str, entries: tuple[Entry, ...]) -> Judge:
-        if camera not in self._judges:
+    def _entries(self, facts: Facts) -> tuple[Entry, ...]:
+        """The notes that hold for a camera, without those that permit something at another place by its name."""
+        found = self._notes.of(self._stands_for or facts.camera)
+        return tuple(one for one in found if not self._places.elsewhere(one.readings, facts.camera, facts.zone))
+
+    def _judge(self, entries: tuple[Entry, ...]) -> Judge:
+        key = tuple(entry.id for entry in entries)
+        if key not in self._judges:
             notes = [entry.note for entry in entries]
-            self._judges[camera] = Judge(self._book, self._lexicon, notes, self._similarity, self._scores)
-        return self._judges[camera]
+            self._judges[key] = Judge(self._book, self._lexicon, notes, self._similarity, self._scores)
+        return self._judges[key]
 
 
 def _told(verdict: Verdict, entries: tuple[Entry, ...]) -> Details:

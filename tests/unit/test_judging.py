@@ -101,3 +101,16 @@ def test_who_rides_is_met_by_a_note_about_cyclists(judging, write):
     write("Cyclists may ride along the street from 11:00 to 22:00.")
     told = judging().judged(facts(zone="street", count=3, tags=("bicycle",), direction="along", speed="walk")).fields
     assert (told["because"], told["note"]) == ("note", "n1")
+
+
+def test_a_permission_for_another_place_by_its_name_silences_nothing(ring, tmp_path, write):
+    square = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))
+    cameras = {
+        "gate": {"source": "x", "zones": {"bay": {"polygon": square, "name": "loading bay", "restricted": True}}},
+        "dock": {"source": "x", "place": "dock 4"},
+    }
+    made = context(ring, describe={"sentence_encoder": False}, cameras=cameras)
+    stage = Judging(replace(made, models_dir=tmp_path))
+    write("Trucks may wait at dock 4.")
+    told = stage.judged(facts(zone="loading bay", label="truck", rules_hit=("restricted_zone",))).fields
+    assert (told["action"], told["because"]) == ("alarm", "rules")
