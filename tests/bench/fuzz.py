@@ -125,9 +125,12 @@ class Toml(Target):
 class Configuration(Toml):
     name, text = "pipeline.toml", SITE
 
+    def prepare(self):
+        self.book = rulebook.load(config_file("incidents.toml"))
+
     def read(self, data, chance):
         self.file.write_bytes(data)
-        configuration.show(self.file, settings.load(self.file), as_json=chance.random() < 0.3)
+        configuration.show(self.file, settings.load(self.file), self.book, as_json=chance.random() < 0.3)
 
 
 class Filters(Toml):

@@ -116,7 +116,7 @@ BENCHMARKS = {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
         "bad_inputs_named", "truncated",
     }),
-    "fuzz": (["--inputs", "440"], None, {
+    "fuzz": (["--inputs", "460"], None, {
         "inputs", "tracebacks", "hangs", "over_200_mb", "raw", "seed", "targets",
     }),
     "governor": (["--seeds", "1", "--minutes", "4"], None, {
@@ -173,7 +173,7 @@ EXACT = {
     "encoder_faults": {"told_once": 2, "incidents_lost": 0},
     "flaky": {"runs": 3, "failures": 0, "failed": {}},
     "footage": {"identical": True, "bad_inputs_named": 3},
-    "fuzz": {"inputs": 440, "tracebacks": 0, "hangs": 0, "over_200_mb": 0, "raw": 0},
+    "fuzz": {"inputs": 460, "tracebacks": 0, "hangs": 0, "over_200_mb": 0, "raw": 0},
     "governor": {"seconds_ge_85": 0, "wrong_steps": 0},
     "hop": {"pixel_copies": 0},
     "kill": {
