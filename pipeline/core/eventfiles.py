@@ -147,11 +147,10 @@ class Reader:
             since: What was asked for; None: everything there ever was.
         """
         first = self._first
-        if since is None and not (self._vanished or _deleted(self.path)):
+        gone = self._vanished or _deleted(self.path)
+        if first is None or (since is None and not gone) or (since is not None and first <= since):
             return ""
-        if first is None or (since is not None and first <= since):
-            return ""
-        return f"the events begin at {_iso(first)}: what was before is not kept"
+        return f"the events begin at {_iso(first)}{': what was before is not kept' if gone else ''}"
 
     def _of(self, file: Path, kind: type[_Kind]) -> Iterator[tuple[bytes, _Kind]]:
         try:

@@ -194,7 +194,8 @@ def test_nothing_is_said_where_every_file_is_there(folder):
 def test_a_digest_says_when_it_was_asked_for_more_than_is_kept(folder, since, said):
     path = folder(old1=[event(sequence=1)], now=[event("end", "inc-2", sequence=2, at="2026-11-29T23:00:00Z")])
     result = run("digest", path, "--since", since, "--until", "2026-12-01", "--model", "none", "--json")
-    assert ("not kept" in result.stderr) == said
+    assert ("the events begin at 2026-11-29T22:00:00Z" in result.stderr) == said
+    assert "not kept" not in result.stderr
     assert bool(json.loads(result.stdout)["kept_from"]) == said
 
 
