@@ -213,6 +213,7 @@ class Trigger(Stage):
 
     def finish(self) -> Outputs:
         """End what is open: no more pictures will come, and nobody waits for long."""
+        self._hops = ()
         self._patience_s = min(self._patience_s, self.context.settings.runtime.stop_s * _LEAVING)
         if not self.context.clock.media:
             now, utc = self.context.clock.now()
