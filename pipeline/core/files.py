@@ -91,9 +91,10 @@ def read_bounded(path: Path, most_bytes: int = SMALL, *, follow: bool = False) -
 
 
 def own_folder(path: Path) -> None:
-    """Make a folder that only this user may look into; where there is one, look whether it is ours alone to write to.
+    """Make a folder that only this user may look into; where there is one, look whether it is ours alone to change.
 
-    A group may read it. A link to it will do, if it is this user's or root's.
+    A group may read it. A link to it will do, if it is this user's or root's. Others may put files into one that is
+    sticky, as a mounted disk often is: they can neither change nor replace ours, and no link of theirs is followed.
 
     Raises:
         RunDirectoryError: It belongs to another user, others may write into it, or it cannot be made.
@@ -107,8 +108,15 @@ def own_folder(path: Path) -> None:
     if folder.st_uid != os.geteuid() or link.st_uid not in {os.geteuid(), 0}:
         whose = folder.st_uid if folder.st_uid != os.geteuid() else link.st_uid
         raise RunDirectoryError(f"{path}: belongs to another user (uid {whose}): {remedy}")
-    if stat.S_IMODE(folder.st_mode) & 0o022:
+    if stat.S_IMODE(folder.st_mode) & 0o022 and not folder.st_mode & stat.S_ISVTX:
         raise RunDirectoryError(f"{path}: others may write into it: chmod go-w {shlex.quote(str(path))}, or {remedy}")
+
+
+def open_to_others(path: Path) -> str:
+    """Say that others may put files into a folder, and how to close it; empty: they may not. Raises OSError."""
+    if not stat.S_IMODE(path.stat().st_mode) & 0o022:
+        return ""
+    return f"{path}: others may put files into it: chmod go-w {shlex.quote(str(path))}"
 
 
 def is_name(text: str) -> bool:

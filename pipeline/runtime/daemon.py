@@ -58,6 +58,8 @@ def serve(
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
         files.own_folder(state := state_dir or folders.state_dir(settings.runtime.state_dir))
+        if said := files.open_to_others(state):
+            log.warning("state_folder", reason=said)
         folder = _for_events(Path(settings.emit.folder)) if settings.emit.folder else state
         home = Home(run.path, state, os.dup(1), uris, settings.digest(), level, state)
         return _serve(_writing_to(folder, settings), home)

@@ -62,7 +62,7 @@ def test_a_state_folder_may_be_read_by_others(tmp_path, mode):
     files.own_folder(state)
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o702, 0o1777])
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
 def test_a_state_folder_that_others_may_write_into_is_refused_with_the_command_that_closes_it(tmp_path, mode):
     (state := tmp_path / "my state").mkdir()
     state.chmod(mode)
@@ -87,3 +87,13 @@ def test_a_file_in_the_place_of_a_state_folder_is_told(tmp_path):
     (tmp_path / "state").touch()
     with pytest.raises(RunDirectoryError, match=r"state: .*: choose another --state-dir"):
         files.own_folder(tmp_path / "state")
+
+
+def test_a_mounted_disk_that_is_sticky_will_do_and_is_warned_of(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    disk.chmod(0o1777)
+    files.own_folder(disk)
+    assert files.open_to_others(disk) == f"{disk}: others may put files into it: chmod go-w {disk}"
+    disk.chmod(0o750)
+    assert files.open_to_others(disk) == ""
