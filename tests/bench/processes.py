@@ -27,6 +27,7 @@ from tools.make_footage import make
 
 SPAWNED = """
 import os, sys, time
+from pathlib import Path
 from pipeline.runtime import loading
 from pipeline.core.settings import Settings, CameraSettings
 from pipeline.core.frames import FramePool
@@ -37,7 +38,8 @@ settings = Settings(cameras={"gate": CameraSettings(source="synthetic://")})
 settings = msgspec.structs.replace(settings, emit=msgspec.structs.replace(settings.emit, folder=sys.argv[2]))
 ring = FramePool.create("ring", 8, (1920, 1080))
 clock = LiveClock(lambda: 0)
-context = StageContext(settings=settings, rings={"gate": ring}, keyframes=ring, clock=clock, camera="gate")
+log = Path(sys.argv[2]) / f"log-{sys.argv[1]}"
+context = StageContext(settings=settings, rings={"gate": ring}, keyframes=ring, clock=clock, camera="gate", log_dir=log)
 context_zmq = zmq.Context()
 socket = context_zmq.socket(zmq.PULL)
 socket.bind(f"ipc://{sys.argv[2]}/{sys.argv[1]}.in")
