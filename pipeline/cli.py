@@ -876,6 +876,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from pipeline.core import notebook
     from pipeline.core.eventfiles import Reader
+    from pipeline.core.places import Places
     from pipeline.view import cases
     from pipeline.view import notes as view
     from pipeline.view.timeline import complain_of
@@ -885,7 +886,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
     reader = Reader(file)
-    done = view.checked(cases.past(reader, camera), book, means, quiet=quiet)
+    done = view.checked(cases.past(reader, camera), book, means, Places(_settings(config)), quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
     complain_of(reader)
     sys.exit(DAMAGED if reader.damaged else WHOLE)

@@ -116,9 +116,7 @@ class Judging:
             self._similarity = encoder.similarity if encoder else None
 
     def _entries(self, facts: Facts) -> tuple[Entry, ...]:
-        """The notes that hold for a camera, without those that permit something at another place by its name."""
-        found = self._notes.of(self._stands_for or facts.camera)
-        return tuple(one for one in found if not self._places.elsewhere(one.readings, facts.camera, facts.zone))
+        return self._places.holding(self._notes.of(self._stands_for or facts.camera), facts)
 
     def _judge(self, entries: tuple[Entry, ...]) -> Judge:
         key = tuple(entry.id for entry in entries)

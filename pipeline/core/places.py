@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pipeline.core.facts import Facts
+    from pipeline.core.notebook import Entry
     from pipeline.core.notes import Reading
     from pipeline.core.settings import CameraSettings, Settings
 
@@ -29,6 +31,10 @@ class Places:
         self._areas = [area for name, row in settings.cameras.items() for area in _areas(name, row)]
         names = sorted({name for area in self._areas for name in area.names}, key=lambda name: (-len(name), name))
         self._names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names) or r"(?!)")
+
+    def holding(self, entries: Iterable[Entry], facts: Facts) -> tuple[Entry, ...]:
+        """Return the notes that hold for an incident: without permissions for other places by their names."""
+        return tuple(one for one in entries if not self.elsewhere(one.readings, facts.camera, facts.zone))
 
     def elsewhere(self, readings: Iterable[Reading], camera: str, zone: str) -> bool:
         """Whether a note permits something at places of this site by their names, and this place is none of them.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
     from pipeline.core.notebook import Entry, Notebook
     from pipeline.core.notes import Note, Reading
+    from pipeline.core.places import Places
     from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import Settings
     from pipeline.core.speaking import Scores
@@ -44,7 +45,8 @@ class Done(NamedTuple):
 
     incident: str
     facts: Facts
-    verdict: Verdict
+    verdict: Verdict  # `note` counts within `entries`
+    entries: tuple[Entry, ...]  # that hold for it
 
 
 def findings(note: Note, book: Notebook, camera: str, settings: Settings | None, lexicon: Lexicon) -> Findings:
@@ -101,30 +103,35 @@ def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
         say("".join(f"{identifier}: removed\n" for identifier in identifiers))
 
 
-def checked(past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, *, quiet: bool = True) -> list[Done]:
-    """Judge past incidents with the notes of their cameras; `verdict.note` counts within `book.of(camera)`.
+def checked(
+    past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, places: Places, *, quiet: bool = True
+) -> list[Done]:
+    """Judge past incidents with the notes of their cameras and places, as describe does.
 
     Raises:
         ConfigError: Nobody has measured what the model's answers are worth.
     """
-    cameras = sorted({facts.camera for _, facts in past})
-    notes = {camera: [entry.note for entry in book.of(camera)] for camera in cameras}
+    holding = [places.holding(book.of(facts.camera), facts) for _, facts in past]
 
     def judge(scores: Scores | None) -> list[Done]:
         judges = {
-            camera: Judge(means.book, means.lexicon, notes[camera], means.similarity, scores) for camera in cameras
+            entries: Judge(means.book, means.lexicon, [entry.note for entry in entries], means.similarity, scores)
+            for entries in dict.fromkeys(holding)
         }
-        return [Done(name, facts, judges[facts.camera].verdict(facts)) for name, facts in past]
+        return [
+            Done(name, facts, judges[entries].verdict(facts), entries)
+            for (name, facts), entries in zip(past, holding, strict=True)
+        ]
 
     def asks(one: Done) -> tuple[Facts, list[str]]:
-        return one.facts, [notes[one.facts.camera][at].text for at in one.verdict.unheard]
+        return one.facts, [one.entries[at].text for at in one.verdict.unheard]
 
     return weighed.judged(means.model, judge, asks, quiet=quiet)
 
 
 def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_json: bool) -> None:
     """Print what each note would have done, and to which incidents."""
-    spoke = {entry.id: [one for one in done if _entry(one, book) == entry] for entry in book.notes}
+    spoke = {entry.id: [one for one in done if _entry(one) == entry] for entry in book.notes}
     if as_json:
         rows = [
             _told(entry)
@@ -135,7 +142,7 @@ def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_j
             }
             for entry in book.notes
         ]
-        told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one, book)} for one in done]
+        told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one)} for one in done]
         _json({"incidents": len(done), "notes": rows, "verdicts": told})
         return
     table = Table(
@@ -151,10 +158,10 @@ def print_checked(done: Sequence[Done], book: Notebook, rules: Rulebook, *, as_j
             str(sum(raised(verdict, rules) for verdict in verdicts)),
         )
     console().print(table)
-    _print_changed([one for one in done if one.verdict.note], book)
+    _print_changed([one for one in done if one.verdict.note])
 
 
-def _print_changed(done: Iterable[Done], book: Notebook) -> None:
+def _print_changed(done: Iterable[Done]) -> None:
     table = Table("incident", "where and when", "what", "rules alone", "with notes", "note", title_justify="left")
     for one in done:
         facts, verdict = one.facts, one.verdict
@@ -164,18 +171,18 @@ def _print_changed(done: Iterable[Done], book: Notebook) -> None:
             printable(f"{facts.object.count} {facts.object.class_}"),
             f"{verdict.draft.action} ({verdict.rule})",
             verdict.action,
-            f"{_name(one, book)} ({verdict.confidence:.2f})",
+            f"{_name(one)} ({verdict.confidence:.2f})",
         )
     if table.row_count:
         console().print(table)
 
 
-def _entry(one: Done, book: Notebook) -> Entry | None:
-    return book.of(one.facts.camera)[one.verdict.note - 1] if one.verdict.note else None
+def _entry(one: Done) -> Entry | None:
+    return one.entries[one.verdict.note - 1] if one.verdict.note else None
 
 
-def _name(one: Done, book: Notebook) -> str:
-    entry = _entry(one, book)
+def _name(one: Done) -> str:
+    entry = _entry(one)
     return entry.id if entry else ""
 
 

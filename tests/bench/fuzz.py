@@ -43,6 +43,7 @@ from pipeline.core.clauses import compile_note
 from pipeline.core.decoding import decode
 from pipeline.core.errors import PipelineError
 from pipeline.core.eventfiles import Reader
+from pipeline.core.places import Places
 from pipeline.core.settings import DescribeSettings, EmitSettings, SiteSettings
 from pipeline.eventlog import cursor, entries, segments
 from pipeline.eventlog.reader import LogReader
@@ -201,10 +202,11 @@ class Check(Lines):
         lexicon = words.load(config_file("words.toml"))
         self.notes = written_notes(lexicon)
         self.means = verdicts.Means(self.book, lexicon, None)
+        self.places = Places(settings.Settings())
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        done = notes.checked(cases.past(Reader(self.file)), self.notes, self.means)
+        done = notes.checked(cases.past(Reader(self.file)), self.notes, self.means, self.places)
         notes.print_checked(done, self.notes, self.book, as_json=chance.random() < 0.4)
 
 

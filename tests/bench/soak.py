@@ -131,17 +131,22 @@ class Samples:
 
     def __init__(self) -> None:
         self._rows: defaultdict[str, list[tuple[float, int, int]]] = defaultdict(list)
+        self._ended: set[psutil.Process] = set()
         self.zombies = 0
 
     def take(self, daemon: Daemon) -> None:
+        ended = set()
         with suppress(psutil.Error):
             parent = psutil.Process(daemon.process.pid)
             for process in (parent, *parent.children()):
                 with suppress(psutil.Error):
+                    if process.status() == psutil.STATUS_ZOMBIE:
+                        ended.add(process)
                     self._note("supervisor" if process == parent else process.name(), process)
+        self.zombies += len(ended & self._ended)  # one that ended a moment ago is about to be collected
+        self._ended = ended
 
     def _note(self, name: str, process: psutil.Process) -> None:
-        self.zombies += process.status() == psutil.STATUS_ZOMBIE
         if time.time() - process.create_time() > GROWN_UP_S:
             row = (process.memory_info().rss / 1e6, process.num_fds(), process.num_threads())
             self._rows[name.partition("@")[0]].append(row)

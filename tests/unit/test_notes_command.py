@@ -121,6 +121,21 @@ def test_past_incidents_of_a_recording_are_checked_with_the_notes_of_its_camera(
         assert json.loads(told.stdout)["notes"][0]["spoke"] == spoke
 
 
+def test_a_permission_for_one_place_by_its_name_is_checked_at_no_other(run, tmp_path):
+    added(run, "Vans may wait in the loading bay.")
+    past = tmp_path / "past.jsonl"
+    rows = [
+        {"id": zone, "facts": FACTS | {"camera": "gate", "zone": zone, "rules_hit": ["restricted_zone"]}}
+        for zone in ("main gate", "loading bay")
+    ]
+    past.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = run("notes", "check", str(past), "--no-encoder", "--model", "none", "--json", config=SITE)
+    assert [(one["incident"], one["note"]) for one in json.loads(told.stdout)["verdicts"]] == [
+        ("main gate", ""),
+        ("loading bay", "n1"),
+    ]
+
+
 @pytest.mark.parametrize(
     "note",
     [
