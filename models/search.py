@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pipeline.core.words import stem
+from pipeline.core.note.words import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from models.sentences import Sentences
     from models.tags import TagTable
-    from pipeline.core.words import Lexicon
+    from pipeline.core.note.words import Lexicon
 
 NAMES_USED = 10
 SHARPNESS = 25.0

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from models.deriving.job import Job
     from models.store import Installed, Store, Wish
-    from pipeline.core.baseline import Subject
-    from pipeline.core.filters import Filters
-    from pipeline.core.notebook import Notebook
-    from pipeline.core.notes import Polarity
-    from pipeline.core.rulebook import Rulebook
+    from pipeline.core.bench.baseline import Subject
+    from pipeline.core.note.notebook import Notebook
+    from pipeline.core.note.notes import Polarity
+    from pipeline.core.note.words import Lexicon
     from pipeline.core.settings import Settings
-    from pipeline.core.speaking import Similarity
-    from pipeline.core.words import Lexicon
+    from pipeline.core.text.filters import Filters
+    from pipeline.core.verdict.rulebook import Rulebook
+    from pipeline.core.verdict.speaking import Similarity
     from pipeline.runtime.daemon import Ending
     from pipeline.runtime.replay import Recording, Report
 
@@ -144,7 +144,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
     """
-    from pipeline.core.heat import place
+    from pipeline.core.device.heat import place
     from pipeline.runtime import replay as replaying
     from pipeline.view import screen
 
@@ -375,7 +375,7 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
     """
     from zoneinfo import ZoneInfo
 
-    from pipeline.core.digest import Loudness
+    from pipeline.core.digest.groups import Loudness
     from pipeline.view import digest as view
 
     settings = _with_model(_settings(config), model, state_dir)
@@ -727,7 +727,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     Time to the first token, steady decoding, a sentence, loading, memory, and how much of the memory's bandwidth is
     used; every number of threads in processes of its own. What was measured before on this device is compared with.
     """
-    from pipeline.core import baseline
+    from pipeline.core.bench import baseline
     from pipeline.runtime import measuring
     from pipeline.view import bench as view
 
@@ -750,7 +750,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
 def _subject(chosen: Installed) -> Subject:
     """What is said of a model that is measured. Raises ModelError: its manifest cannot be read."""
     from models.llm import folder
-    from pipeline.core.baseline import Subject
+    from pipeline.core.bench.baseline import Subject
 
     manifest = folder.read(chosen.path)
     weights = manifest.weights
@@ -821,9 +821,9 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     as_json: bool,
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
-    from pipeline.core import notebook
-    from pipeline.core.clauses import compile_note
-    from pipeline.core.notes import confirmed, said
+    from pipeline.core.note import notebook
+    from pipeline.core.note.clauses import compile_note
+    from pipeline.core.note.notes import confirmed, said
     from pipeline.view import notes as view
 
     settings = _settings(config) if config else None
@@ -848,7 +848,7 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_list(state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
-    from pipeline.core import notebook
+    from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
     view.print_list(notebook.load(_notes_file(state_dir)), as_json=as_json)
@@ -874,9 +874,9 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
-    from pipeline.core import notebook
     from pipeline.core.eventfiles import Reader
-    from pipeline.core.places import Places
+    from pipeline.core.note import notebook
+    from pipeline.core.note.places import Places
     from pipeline.view import cases
     from pipeline.view import notes as view
     from pipeline.view.timeline import complain_of
@@ -898,7 +898,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
-    from pipeline.core import notebook
+    from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
     path = _notes_file(state_dir)
@@ -916,7 +916,7 @@ def _confirm() -> None:
 
 
 def _notes_file(state_dir: Path | None) -> Path:
-    from pipeline.core import notebook
+    from pipeline.core.note import notebook
     from pipeline.runtime import folders
 
     return folders.state_dir(str(state_dir or "")) / notebook.FILE
@@ -924,7 +924,8 @@ def _notes_file(state_dir: Path | None) -> Path:
 
 def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
     """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
-    from pipeline.core import files, notebook
+    from pipeline.core import files
+    from pipeline.core.note import notebook
     from pipeline.runtime import folders
 
     files.own_folder(path.parent)
@@ -935,7 +936,7 @@ def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Noteboo
 
 
 def _rulebook(config: Path | None) -> Rulebook:
-    from pipeline.core import rulebook
+    from pipeline.core.verdict import rulebook
 
     own = _settings(config).describe.incidents
     return rulebook.load(own_or_ours(own, "incidents.toml"))
@@ -957,14 +958,14 @@ def _encoder(config: Path) -> None:
 
 
 def _filters(config: Path | None) -> Filters:
-    from pipeline.core import filters
+    from pipeline.core.text import filters
 
     own = _settings(config).describe.filters
     return filters.load(own_or_ours(own, "filters.toml"))
 
 
 def _lexicon() -> Lexicon:
-    from pipeline.core import words
+    from pipeline.core.note import words
 
     return words.load(config_file("words.toml"))
 

@@ -9,7 +9,7 @@ from pipeline.core.errors import TopologyError
 from pipeline.core.inbox import Keep
 
 if TYPE_CHECKING:
-    from pipeline.core.placing import Load
+    from pipeline.core.device.placing import Load
 
 
 class Link(NamedTuple):

@@ -8,8 +8,8 @@ import cv2
 
 from models import catalog
 from models.detectors import NanoDet
+from pipeline.core.device.limits import Rung
 from pipeline.core.geometry import rounded
-from pipeline.core.limits import Rung
 from pipeline.core.messages import Detection, MotionMeasured, SceneClassified
 from pipeline.core.pace import Pace
 from pipeline.core.stage import Stage

@@ -12,13 +12,14 @@ import structlog
 from msgspec import UNSET, UnsetType
 
 from models.table import table
-from pipeline.core import filters, outlook, templates
+from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
 from pipeline.core.inbox import aged
-from pipeline.core.limits import Rung
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priority, Ticked
+from pipeline.core.note import outlook
 from pipeline.core.stage import Stage
+from pipeline.core.text import filters, templates
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.resources import own_or_ours
 from stages import language, weighing
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from models.llm.opening import LanguageModel
+    from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
-    from pipeline.core.facts import Facts
-    from pipeline.core.limits import Limits
+    from pipeline.core.incident.facts import Facts
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core import digest_grounding, digest_sentences
+from pipeline.core.digest import grounding as digest_grounding
+from pipeline.core.digest import sentences as digest_sentences
 from stages.prompts import DigestPrompt
 from stages.summaries import Summary
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from models.llm.opening import LanguageModel
-    from pipeline.core.digest import Group
+    from pipeline.core.digest.groups import Group
 
 MOST = 256
 """Tokens of a sentence, at most; the names in it are spelt out."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
-from pipeline.core import events, telling
+from pipeline.core import events
 from pipeline.core.errors import SinkUnavailableError
+from pipeline.core.incident import telling
 from pipeline.core.messages import EventRaised, EventsDelivered, SinkReported, Ticked
 from pipeline.core.settings import PASSING_SINKS
 from pipeline.core.stage import Stage

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from pipeline.core import energy, governor, shedding, sysfs, watches
-from pipeline.core.limits import FREE, Rung
+from pipeline.core.device import energy, governor, shedding, sysfs, watches
+from pipeline.core.device.limits import FREE, Rung
 from pipeline.core.messages import DeviceReported, Priority, Ticked
 from pipeline.core.stage import Stage
 from stages.knobs import Knobs
@@ -51,7 +51,7 @@ _MEANS = (
 
 
 class Govern(Stage):
-    """Decides by pure laws (`core/governor.py`, `core/shedding.py`, `core/watches.py`), and lets the board obey."""
+    """Decides by pure laws (governor, shedding and watches of `core/device/`), and lets the board obey."""
 
     def __init__(self, context: StageContext) -> None:
         super().__init__(context)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from pipeline.core.errors import EventLogError
-from pipeline.core.incidents import Course
+from pipeline.core.incident.incidents import Course
 from pipeline.core.vocabulary import CameraId, IncidentId, Nanoseconds
 from pipeline.eventlog import cursor, entries, writer
 from pipeline.eventlog.segments import Kind, Record, size_of

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from models.sentences import open_sentences
-from pipeline.core import notebook, rulebook, words
 from pipeline.core.errors import NoteError
-from pipeline.core.notebook import Notebook
-from pipeline.core.places import Places
-from pipeline.core.verdicts import Judge
+from pipeline.core.note import notebook, words
+from pipeline.core.note.notebook import Notebook
+from pipeline.core.note.places import Places
+from pipeline.core.verdict import rulebook
+from pipeline.core.verdict.verdicts import Judge
 from pipeline.resources import config_file, own_or_ours
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.core.events import Details
-    from pipeline.core.facts import Facts
-    from pipeline.core.notebook import Entry
-    from pipeline.core.speaking import Scores, Similarity
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.note.notebook import Entry
     from pipeline.core.stage import StageContext
-    from pipeline.core.verdicts import Verdict
+    from pipeline.core.verdict.speaking import Scores, Similarity
+    from pipeline.core.verdict.verdicts import Verdict
 
 log = structlog.get_logger()
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
-from pipeline.core import files, sysfs
+from pipeline.core import files
 from pipeline.core.decoding import decode
+from pipeline.core.device import sysfs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pipeline.core.sysfs import Knob
+    from pipeline.core.device.sysfs import Knob
 
 log = structlog.get_logger()
 

@@ -24,9 +24,10 @@ from models.llm.engine import Session
 from models.llm.mapping import Mapping
 from models.llm.mnn import MnnEngine, Options
 from models.llm.opening import open_model
-from pipeline.core import samples, sentences
-from pipeline.core.baseline import Task
+from pipeline.core.bench import samples
+from pipeline.core.bench.baseline import Task
 from pipeline.core.errors import PipelineError
+from pipeline.core.text import sentences
 from stages.prompts import Prompts
 
 if TYPE_CHECKING:

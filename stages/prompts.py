@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.digest import place, times, when
-from pipeline.core.sentences import plain, spoken
-from pipeline.core.templates import plural
+from pipeline.core.digest.groups import place, times, when
+from pipeline.core.text.sentences import plain, spoken
+from pipeline.core.text.templates import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from models.llm.engine import Part
-    from pipeline.core.digest import Group
-    from pipeline.core.facts import Facts
+    from pipeline.core.digest.groups import Group
+    from pipeline.core.incident.facts import Facts
 
 _TASK = "What happens, in one sentence that says only what is listed.\n\n"
 _EXAMPLES = (

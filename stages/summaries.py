@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core import filters, grounding, sentences
+from pipeline.core.text import filters, grounding, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
-    from pipeline.core.facts import Facts
-    from pipeline.core.filters import Filters
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.text.filters import Filters
     from stages.prompts import Prompts
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'

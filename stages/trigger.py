@@ -13,17 +13,18 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from pipeline.core import areas, flapping, incidents, storm, telling, templates, things
 from pipeline.core import messages as m
+from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EventLogError, FrameOverwrittenError
 from pipeline.core.events import Thermal
-from pipeline.core.flapping import Flapping
 from pipeline.core.geometry import WHOLE, Box, around
-from pipeline.core.likeness import Look, alike
-from pipeline.core.limits import Rung
-from pipeline.core.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident import areas, flapping, incidents, storm, telling, things
+from pipeline.core.incident.flapping import Flapping
+from pipeline.core.incident.likeness import Look, alike
+from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident.storm import Storm
 from pipeline.core.stage import Stage
-from pipeline.core.storm import Storm
+from pipeline.core.text import templates
 from pipeline.core.vocabulary import CameraId, EndedBy, Group, IncidentId, Light, Nanoseconds
 from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight, Written
 from stages.sinks.jsonl import last_written
@@ -31,11 +32,11 @@ from stages.sinks.jsonl import last_written
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipeline.core.areas import Area
     from pipeline.core.events import Analysis, Details
-    from pipeline.core.facts import Facts
     from pipeline.core.frames import Planes
-    from pipeline.core.incidents import Course
+    from pipeline.core.incident.areas import Area
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.incident.incidents import Course
     from pipeline.core.stage import Outputs, StageContext
     from stages.journal import Entry
 

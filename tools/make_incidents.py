@@ -12,7 +12,7 @@ import json
 import random
 import sys
 
-from pipeline.core import sentences
+from pipeline.core.text import sentences
 
 # site        places                                                           what is seen there
 SITES = {

@@ -1,7 +1,7 @@
 """Play a board that warms up, beside real processes: they see its files as `/sys`, and are slowed down as it would be.
 
-The two-node model of `pipeline/core/heat.py` is fed with the CPU time that a command and all its processes really take;
-temperatures and frequencies lie in a tree of files as the kernel's; the daemon finds it by `[governor] sysfs = "ROOT"`.
+The two-node model of `pipeline/core/device/heat.py` is fed with the CPU time that a command and all its processes
+really take; temperatures and frequencies lie in a tree of files as the kernel's; the daemon finds it by `[governor] sysfs = "ROOT"`.
 What the governor writes there, and what the board's own firmware does at its trip (the lowest frequency, until it has
 cooled to 70 C), is obeyed by really limiting the processes: by the cgroup's CPU quota where it may be written (v2
 cpu.max, v1 cpu.cfs_quota_us), else by stopping and continuing them many times a second.
@@ -32,9 +32,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.core import heat
+from pipeline.core.device import heat
+from pipeline.core.device.limits import Rung
 from pipeline.core.errors import ConfigError
-from pipeline.core.limits import Rung
 from pipeline.runtime.board import Board, BoardLimits
 from pipeline.runtime.forking import die_with_parent
 from pipeline.runtime.loads import work

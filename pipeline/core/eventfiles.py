@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from pipeline.core.areas import clock_is_set
 from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, lines
 from pipeline.core.errors import ConfigError
+from pipeline.core.incident.areas import clock_is_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ from abc import ABC
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from pipeline.core.limits import Held
+from pipeline.core.device.limits import Held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pipeline.core.device.limits import Limits
     from pipeline.core.frames import FramePool
-    from pipeline.core.limits import Limits
     from pipeline.core.messages import AnyMessage
     from pipeline.core.settings import CameraSettings, Settings
     from pipeline.core.vocabulary import CameraId, ClockState, Nanoseconds

@@ -17,7 +17,7 @@ import numpy as np
 
 from pipeline import topology
 from pipeline.core import files
-from pipeline.core.limits import FREE, Limits, packed, unpacked
+from pipeline.core.device.limits import FREE, Limits, packed, unpacked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline import topology
-from pipeline.core import placing, sysfs
-from pipeline.core.placing import Core, Machine
+from pipeline.core.device import placing, sysfs
+from pipeline.core.device.placing import Core, Machine
 from pipeline.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pipeline.core.placing import Place, Plan
+    from pipeline.core.device.placing import Place, Plan
 
 _CPUS = "devices/system/cpu"
 _CAP_SYS_NICE = 23  # linux/capability.h

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pipeline.core import diagnosis, sysfs
-from pipeline.core.diagnosis import Finding, Memory, Need
+from pipeline.core.device import diagnosis, sysfs
+from pipeline.core.device.diagnosis import Finding, Memory, Need
 from pipeline.core.frames import picture_bytes
 from pipeline.runtime import clocks, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.core.placing import Machine, Plan
+    from pipeline.core.device.placing import Machine, Plan
     from pipeline.core.settings import Settings
     from pipeline.runtime.cores import Roots
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core import heat
+from pipeline.core.device import heat
+from pipeline.core.device.limits import Rung
 from pipeline.core.errors import RunDirectoryError
-from pipeline.core.limits import Rung
 from pipeline.core.messages import (
     DescriptionWanted,
     FeaturesEncoded,

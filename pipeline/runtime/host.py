@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from pipeline.core.device.placing import Place
     from pipeline.core.messages import AnyMessage
-    from pipeline.core.placing import Place
     from pipeline.core.stage import Outputs, Stage
 
 log = structlog.get_logger()

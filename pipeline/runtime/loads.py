@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline import topology
-from pipeline.core import sysfs
+from pipeline.core.device import sysfs
 from pipeline.core.messages import Work
 from pipeline.runtime.board import State, Word
 

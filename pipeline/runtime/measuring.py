@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pipeline.core import baseline, files
-from pipeline.core.baseline import Baseline, Device, Task
+from pipeline.core import files
+from pipeline.core.bench import baseline
+from pipeline.core.bench.baseline import Baseline, Device, Task
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.core.baseline import Options, Row, Subject
+    from pipeline.core.bench.baseline import Options, Row, Subject
 
 _MODULE = "stages.measuring"
 _PATIENCE_S = 900.0  # for one process; a prompt of a 1.5B model takes a minute on the slowest boards

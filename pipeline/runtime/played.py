@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core import heat, sysfs
-from pipeline.core.governor import LEVELS, TRIP_C
+from pipeline.core.device import heat, sysfs
+from pipeline.core.device.governor import LEVELS, TRIP_C
 
 if TYPE_CHECKING:
     from pathlib import Path

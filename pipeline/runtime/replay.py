@@ -17,11 +17,12 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
-from pipeline.core import events, telling
+from pipeline.core import events
 from pipeline.core.decoding import decode
+from pipeline.core.device.limits import Held
 from pipeline.core.errors import ConfigError, FrameTooLargeError, PipelineError, SourceError
 from pipeline.core.frames import FramePool
-from pipeline.core.limits import Held
+from pipeline.core.incident import telling
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import CameraSettings, Settings
@@ -38,7 +39,7 @@ from pipeline.runtime.lockstep import Lockstep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pipeline.core.heat import Place
+    from pipeline.core.device.heat import Place
     from pipeline.core.messages import AnyMessage
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]

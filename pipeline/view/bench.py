@@ -10,14 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from pipeline.core import files
-from pipeline.core.baseline import MEASURES
+from pipeline.core.bench.baseline import MEASURES
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pipeline.core.baseline import Baseline, Row
+    from pipeline.core.bench.baseline import Baseline, Row
 
 JSON, MARKDOWN = "baseline.json", "baseline.md"
 _ENERGY = "Energy is not measured."

@@ -36,7 +36,7 @@ def notes(context: Context, _: Parameter, begun: str) -> list[CompletionItem]:
     """Offer the standing notes, with what they say."""
     from click.shell_completion import CompletionItem  # noqa: PLC0415  # the same
 
-    from pipeline.core import notebook  # noqa: PLC0415  # the same
+    from pipeline.core.note import notebook  # noqa: PLC0415  # the same
 
     try:
         book = notebook.load(_state(context) / notebook.FILE)
@@ -54,7 +54,7 @@ def models(context: Context, _: Parameter, begun: str) -> list[str]:
 
 def boards(_: Context, __: Parameter, begun: str) -> list[str]:
     """Offer the boards that a replay can warm up."""
-    from pipeline.core.heat import BODIES  # noqa: PLC0415  # the same
+    from pipeline.core.device.heat import BODIES  # noqa: PLC0415  # the same
 
     return _fitting(BODIES, begun)
 

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core import areas, outcomes, secrets
+from pipeline.core import secrets
+from pipeline.core.incident import areas
 from pipeline.core.printing import printable
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import retired
+from pipeline.core.verdict import outcomes
 from pipeline.view.output import complain, console, counted, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pipeline.core.outcomes import Outcome
-    from pipeline.core.rulebook import Rulebook
     from pipeline.core.settings import CameraSettings, Settings
+    from pipeline.core.verdict.outcomes import Outcome
+    from pipeline.core.verdict.rulebook import Rulebook
 
 
 def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> None:

@@ -11,10 +11,13 @@ from rich.text import Text
 
 from models.llm import opening
 from models.llm.mnn import Options
-from pipeline.core import digest, digest_grounding, filters, periods
+from pipeline.core.digest import grounding as digest_grounding
+from pipeline.core.digest import groups as digest
+from pipeline.core.digest import periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.eventfiles import Reader
 from pipeline.core.printing import printable
+from pipeline.core.text import filters
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
@@ -29,9 +32,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.store import Installed, Store
-    from pipeline.core.digest import Gathered, Group, Loudness, Period, Sentence
-    from pipeline.core.filters import Filters
+    from pipeline.core.digest.groups import Gathered, Group, Loudness, Period, Sentence
     from pipeline.core.settings import DescribeSettings
+    from pipeline.core.text.filters import Filters
 
 
 _IDS_SHOWN = 6  # behind a sentence, where people read it

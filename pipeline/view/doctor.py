@@ -11,8 +11,9 @@ from rich.table import Table
 from models import catalog
 from models.encoders import OURS, Reading, gate
 from models.store import Store
-from pipeline.core import diagnosis, secrets
-from pipeline.core.diagnosis import Finding
+from pipeline.core import secrets
+from pipeline.core.device import diagnosis
+from pipeline.core.device.diagnosis import Finding
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.printing import printable
 from pipeline.runtime import cores, examining

@@ -12,10 +12,10 @@ from rich.table import Table
 
 from models.llm import opening
 from models.llm.mnn import Options
-from pipeline.core import filters, grounding
 from pipeline.core.errors import ConfigError, EngineError
-from pipeline.core.facts import Facts
+from pipeline.core.incident.facts import Facts
 from pipeline.core.printing import printable
+from pipeline.core.text import filters, grounding
 from pipeline.resources import config_file
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from pipeline.core.decoding import decode, lines
+from pipeline.core.device.governor import TRIP_C, Bands
+from pipeline.core.device.limits import Rung
 from pipeline.core.errors import ConfigError
-from pipeline.core.governor import TRIP_C, Bands
-from pipeline.core.limits import Rung
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

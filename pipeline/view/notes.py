@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.table import Table
 
-from pipeline.core import notebook, speaking
-from pipeline.core.notes import UNREADABLE
+from pipeline.core.note import notebook
+from pipeline.core.note.notes import UNREADABLE
+from pipeline.core.note.when import WEEKDAYS, When, clock
 from pipeline.core.printing import printable
-from pipeline.core.verdicts import Judge, raised, silenced
-from pipeline.core.when import WEEKDAYS, When, clock
+from pipeline.core.verdict import speaking
+from pipeline.core.verdict.verdicts import Judge, raised, silenced
 from pipeline.view import weighed
 from pipeline.view.output import complain, console, counted, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipeline.core.facts import Facts
-    from pipeline.core.notebook import Entry, Notebook
-    from pipeline.core.notes import Note, Reading
-    from pipeline.core.places import Places
-    from pipeline.core.rulebook import Rulebook
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.note.notebook import Entry, Notebook
+    from pipeline.core.note.notes import Note, Reading
+    from pipeline.core.note.places import Places
+    from pipeline.core.note.words import Lexicon
     from pipeline.core.settings import Settings
-    from pipeline.core.speaking import Scores
-    from pipeline.core.verdicts import Verdict
-    from pipeline.core.words import Lexicon
+    from pipeline.core.verdict.rulebook import Rulebook
+    from pipeline.core.verdict.speaking import Scores
+    from pipeline.core.verdict.verdicts import Verdict
     from pipeline.view.verdicts import Means
 
 _SAYS = {"allowed": "in order", "forbidden": "not in order", "report": "to be told of"}

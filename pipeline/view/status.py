@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.governor import LEVELS, TRIP_C, Bands
-from pipeline.core.limits import Limits, Rung
+from pipeline.core.device.governor import LEVELS, TRIP_C, Bands
+from pipeline.core.device.limits import Limits, Rung
 from pipeline.runtime import loads
 from pipeline.runtime.board import Board, State, Word
 from pipeline.view.output import console, say_json

@@ -12,7 +12,7 @@ from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
 from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.printing import printable
-from pipeline.core.templates import duration
+from pipeline.core.text.templates import duration
 from pipeline.eventlog import cursor, entries
 from pipeline.eventlog.reader import waiting
 from pipeline.view.output import complain, console, counted, say_json

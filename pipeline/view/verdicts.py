@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 from rich.table import Table
 
-from pipeline.core import templates
-from pipeline.core.clauses import compile_note
 from pipeline.core.errors import ConfigError
-from pipeline.core.facts import Facts
-from pipeline.core.notes import Polarity, confirmed, said
-from pipeline.core.verdicts import Judge, Verdict
+from pipeline.core.incident.facts import Facts
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.notes import Polarity, confirmed, said
+from pipeline.core.text import templates
+from pipeline.core.verdict.verdicts import Judge, Verdict
 from pipeline.view import cases, weighed
 from pipeline.view.output import console, say_json
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.store import Installed
-    from pipeline.core.rulebook import Rulebook
-    from pipeline.core.speaking import Scores, Similarity
-    from pipeline.core.words import Lexicon
+    from pipeline.core.note.words import Lexicon
+    from pipeline.core.verdict.rulebook import Rulebook
+    from pipeline.core.verdict.speaking import Scores, Similarity
 
 _SLOTS = ("situation", "expected", "severity", "action")
 _BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from models.store import Installed
     from models.table import Weighing
-    from pipeline.core.facts import Facts
-    from pipeline.core.speaking import Scores
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.verdict.speaking import Scores
 
 
 _Judged = TypeVar("_Judged")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pipeline.core import events, telling
+from pipeline.core import events
+from pipeline.core.incident import telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

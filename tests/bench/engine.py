@@ -32,7 +32,8 @@ from models.llm import engine as reading
 from models.llm.engine import Session
 from models.llm.mnn import Options
 from models.llm.opening import open_model
-from pipeline.core import grounding, samples
+from pipeline.core.bench import samples
+from pipeline.core.text import grounding
 from stages.prompts import Prompts
 from tests import boot
 from tests.bench import asking, llamacpp

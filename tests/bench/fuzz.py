@@ -36,15 +36,18 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
-from pipeline.core import digest as digests
-from pipeline.core import files, filters, messages, notebook, rulebook, settings, words
-from pipeline.core.baseline import Device
-from pipeline.core.clauses import compile_note
+from pipeline.core import files, messages, settings
+from pipeline.core.bench.baseline import Device
 from pipeline.core.decoding import decode
+from pipeline.core.digest import groups as digests
 from pipeline.core.errors import PipelineError
 from pipeline.core.eventfiles import Reader
-from pipeline.core.places import Places
+from pipeline.core.note import notebook, words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.places import Places
 from pipeline.core.settings import DescribeSettings, EmitSettings, SiteSettings
+from pipeline.core.text import filters
+from pipeline.core.verdict import rulebook
 from pipeline.eventlog import cursor, entries, segments
 from pipeline.eventlog.reader import LogReader
 from pipeline.resources import config_file

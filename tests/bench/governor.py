@@ -18,7 +18,7 @@ import random
 import statistics
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core import governor, heat
+from pipeline.core.device import governor, heat
 from tests.bench.report import last_line, table
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.core import heat
+from pipeline.core.device import heat
 from pipeline.core.messages import Priority
 from pipeline.view import heatplot
 from tests.bench.driving import Answer, Driven

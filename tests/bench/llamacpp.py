@@ -8,7 +8,7 @@ import json
 import statistics
 import time
 
-from pipeline.core import grounding
+from pipeline.core.text import grounding
 from stages import prompts
 from tests.bench import asking
 

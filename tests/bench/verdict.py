@@ -34,12 +34,13 @@ from models.llm.opening import open_model
 from models.store import Store, Wish
 from models.table import table as known_models
 from pipeline.core import messages as m
-from pipeline.core import notebook, rulebook, words
-from pipeline.core.clauses import compile_note
-from pipeline.core.notebook import Notebook
+from pipeline.core.note import notebook, words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.notebook import Notebook
 from pipeline.core.settings import Settings
-from pipeline.core.speaking import Listener
 from pipeline.core.stage import StageContext
+from pipeline.core.verdict import rulebook
+from pipeline.core.verdict.speaking import Listener
 from pipeline.resources import config_file
 from pipeline.view import verdicts
 from stages import language
@@ -51,7 +52,7 @@ from tests.bench import asking, llamacpp
 from tests.bench.report import last_line, table
 
 if TYPE_CHECKING:
-    from pipeline.core.facts import Facts
+    from pipeline.core.incident.facts import Facts
     from pipeline.core.messages import IncidentDescribed
 
 MODULE = "tests.bench.verdict"

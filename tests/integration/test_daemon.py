@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from pipeline.core import heat, sysfs
+from pipeline.core.device import heat, sysfs
 from pipeline.runtime.board import Board, State, Word
 from pipeline.runtime.played import PlayedBoard
 from tests.daemons import PATIENCE, ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from models.store import Store, Wish
-from pipeline.core import baseline
+from pipeline.core.bench import baseline
 from pipeline.core.errors import ModelError
 from stages import measuring
 from tests import boot

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.core import heat, sysfs
+from pipeline.core.device import heat, sysfs
 from pipeline.runtime.played import PlayedBoard
 from pipeline.view import heatplot
 from tests.daemons import eventually

@@ -57,7 +57,7 @@ def sent(folder, program, module, number, **more):
         (REPLAY, "pipeline.cli"),
         (REPLAY, "pipeline.runtime.replay"),
         (TWIN, "subprocess"),
-        (TWIN, "pipeline.core.heat"),
+        (TWIN, "pipeline.core.device.heat"),
     ],
 )
 def test_a_signal_while_a_program_starts_ends_it_at_once(tmp_path, program, module, number):

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from models.store import Store, Wish
 from pipeline import cli
-from pipeline.core import baseline
-from pipeline.core.baseline import Baseline, Device, Options, Subject
+from pipeline.core.bench import baseline
+from pipeline.core.bench.baseline import Baseline, Device, Options, Subject
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import measuring
 from pipeline.view import bench

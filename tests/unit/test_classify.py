@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.core.limits import Limits, Rung
+from pipeline.core.device.limits import Limits, Rung
 from pipeline.core.messages import MotionMeasured
 from stages.classify import Classify
 from tests.fakes import context, frame, picture, seen

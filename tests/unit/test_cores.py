@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pipeline.core.placing import Core, Place
+from pipeline.core.device.placing import Core, Place
 from pipeline.core.settings import Settings
 from pipeline.runtime import cores
 from pipeline.runtime.cores import HERE

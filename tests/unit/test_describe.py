@@ -8,11 +8,11 @@ import pytest
 from models.llm.engine import Pace
 from models.llm.writing import Written
 from pipeline.core import messages as m
-from pipeline.core import notebook, words
-from pipeline.core.clauses import compile_note
+from pipeline.core.device.limits import Limits, Rung
 from pipeline.core.errors import EngineError, StageBrokenError
-from pipeline.core.limits import Limits, Rung
-from pipeline.core.notebook import Notebook
+from pipeline.core.note import notebook, words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.notebook import Notebook
 from pipeline.resources import config_file
 from stages import language, weighing
 from stages.describe import Describe

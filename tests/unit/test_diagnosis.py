@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core import diagnosis, placing
-from pipeline.core.diagnosis import Finding, Memory, Need
-from pipeline.core.placing import Core, Machine, Want
+from pipeline.core.device import diagnosis, placing
+from pipeline.core.device.diagnosis import Finding, Memory, Need
+from pipeline.core.device.placing import Core, Machine, Want
+from pipeline.core.device.sysfs import Energy, Knob, Zone
 from pipeline.core.settings import PlacementSettings
-from pipeline.core.sysfs import Energy, Knob, Zone
 
 NEED = Need(cameras=2, rings_mb=100, model_mb=100, threads=3)
 

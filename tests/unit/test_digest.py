@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import Decoder
-from pipeline.core import digest, filters
-from pipeline.core.digest import Group, Incident, Line, Loudness
-from pipeline.core.digest_grounding import fault
-from pipeline.core.digest_sentences import grammar
-from pipeline.core.periods import named
+from pipeline.core.digest import groups as digest
+from pipeline.core.digest.grounding import fault
+from pipeline.core.digest.groups import Group, Incident, Line, Loudness
+from pipeline.core.digest.periods import named
+from pipeline.core.digest.sentences import grammar
+from pipeline.core.text import filters
 from pipeline.resources import config_file
 from tests.llms import FakeEngine, byte_words
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.core import notes, words
-from pipeline.core.clauses import compile_note
+from pipeline.core.note import notes, words
+from pipeline.core.note.clauses import compile_note
 from pipeline.resources import config_file
 from tests import fakes
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.energy import joules, meters
-from pipeline.core.sysfs import Energy
+from pipeline.core.device.energy import joules, meters
+from pipeline.core.device.sysfs import Energy
 
 
 def meter(name="package-0", kind="rapl", unit="uj", now=1, wraps_at=None):

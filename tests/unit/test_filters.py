@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core import filters, sentences, templates
 from pipeline.core.errors import ConfigError
-from pipeline.core.filters import Filters, Words, load, looks
-from pipeline.core.incidents import RULES
+from pipeline.core.incident.incidents import RULES
+from pipeline.core.text import filters, sentences, templates
+from pipeline.core.text.filters import Filters, Words, load, looks
 from pipeline.resources import config_file
 from pipeline.view.evaluation import cases
 from tests.fakes import facts

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from pipeline.core import sysfs
-from pipeline.core.limits import FREE, Rung
+from pipeline.core.device import sysfs
+from pipeline.core.device.limits import FREE, Rung
 from pipeline.core.messages import Ticked, Work
 from stages import knobs
 from stages.govern import Govern

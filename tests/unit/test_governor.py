@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from pipeline.core import governor, heat
+from pipeline.core.device import governor, heat
+from pipeline.core.device.governor import Bands, Reading, State, step
 from pipeline.core.errors import ConfigError
-from pipeline.core.governor import Bands, Reading, State, step
 
 BANDS = Bands.below(85.0)
 

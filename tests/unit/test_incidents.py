@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core import incidents
-from pipeline.core.incidents import Visit
+from pipeline.core.incident import incidents
+from pipeline.core.incident.incidents import Visit
 from tests.fakes import NOON, NS, area, course, frame, seen, stayed, with_seen
 
 NIGHT = NOON.replace(hour=23)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.core import notebook, words
-from pipeline.core.clauses import compile_note
 from pipeline.core.errors import ConfigError
-from pipeline.core.notebook import Notebook
+from pipeline.core.note import notebook, words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.notebook import Notebook
 from pipeline.resources import config_file
 from stages.judging import Judging
 from tests.fakes import context, facts

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.core import notes, words
-from pipeline.core.clauses import compile_note
 from pipeline.core.errors import NoteError
-from pipeline.core.notes import Note, Reading
-from pipeline.core.when import When
+from pipeline.core.note import notes, words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.notes import Note, Reading
+from pipeline.core.note.when import When
 from pipeline.resources import config_file
 from tests import fakes
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import main
-from pipeline.core import notebook
 from pipeline.core.errors import NoteError
+from pipeline.core.note import notebook
 from pipeline.view import verdicts
 
 ROOT = Path(__file__).parents[2]

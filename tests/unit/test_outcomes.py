@@ -9,8 +9,10 @@ import pytest
 
 from models import catalog
 from models.detectors import COCO_LABELS, GROUPS
-from pipeline.core import incidents, outcomes, rulebook, sentences
-from pipeline.core.track import Track
+from pipeline.core.incident import incidents
+from pipeline.core.incident.track import Track
+from pipeline.core.text import sentences
+from pipeline.core.verdict import outcomes, rulebook
 from pipeline.resources import config_file
 from tests import fakes
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core.digest.periods import moment, named, offset
 from pipeline.core.errors import ConfigError
-from pipeline.core.periods import moment, named, offset
 
 VIENNA = ZoneInfo("Europe/Vienna")
 MORNING = datetime(2026, 11, 30, 6, 0, tzinfo=UTC)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.core import words
-from pipeline.core.clauses import compile_note
-from pipeline.core.places import Places
+from pipeline.core.note import words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.note.places import Places
 from pipeline.resources import config_file
 from tests.fakes import settings
 

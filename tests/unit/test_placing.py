@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.core import placing
-from pipeline.core.placing import Core, Machine, Want
+from pipeline.core.device import placing
+from pipeline.core.device.placing import Core, Machine, Want
 from pipeline.core.settings import PlacementSettings
 
 WANTS = {

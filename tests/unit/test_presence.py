@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.core.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
 
 RULES = PresenceRules()
 SECOND = 1_000_000_000

@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 from pipeline.core import events
-from pipeline.core.areas import Area, area_of
 from pipeline.core.errors import FrameOverwrittenError, SourceError
 from pipeline.core.geometry import foot, inside
+from pipeline.core.incident.areas import Area, area_of
 from pipeline.core.pace import Pace
 from pipeline.core.redaction import redacted
 from pipeline.core.settings import parse

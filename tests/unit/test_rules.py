@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.core import incidents
+from pipeline.core.incident import incidents
+from pipeline.core.incident.track import Track
 from pipeline.core.messages import Priority
 from pipeline.core.settings import PrioritySettings
-from pipeline.core.track import Track
 from tests.fakes import NOON, NS, area, course, seen, stayed, with_seen
 
 NIGHT = NOON.replace(hour=23)

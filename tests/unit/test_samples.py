@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.core import samples, templates
+from pipeline.core.bench import samples
+from pipeline.core.text import templates
 from stages.prompts import told
 from tests.bench import asking
 

@@ -11,9 +11,9 @@ from models import catalog
 from models.search import TextSearch
 from models.tags import TagTable
 from pipeline.cli import main
-from pipeline.core import words
 from pipeline.core.eventfiles import Reader
-from pipeline.core.likeness import Look, alike
+from pipeline.core.incident.likeness import Look, alike
+from pipeline.core.note import words
 from pipeline.resources import config_file
 from pipeline.view import searching
 

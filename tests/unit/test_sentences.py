@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import Decoder
-from pipeline.core import filters, vocabulary
-from pipeline.core.facts import ObjectFact, TrackFact
-from pipeline.core.grounding import fault
-from pipeline.core.incidents import RULES
-from pipeline.core.sentences import grammar, spoken
+from pipeline.core import vocabulary
+from pipeline.core.incident.facts import ObjectFact, TrackFact
+from pipeline.core.incident.incidents import RULES
+from pipeline.core.text import filters
+from pipeline.core.text.grounding import fault
+from pipeline.core.text.sentences import grammar, spoken
 from pipeline.resources import config_file
 from tests.fakes import facts
 from tests.llms import FakeEngine, byte_words

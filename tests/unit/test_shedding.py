@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.limits import Limits, Rung, packed, unpacked
-from pipeline.core.shedding import Load, State, step
+from pipeline.core.device.limits import Limits, Rung, packed, unpacked
+from pipeline.core.device.shedding import Load, State, step
 
 BUSY = Load(spent=0.9)
 CALM = Load()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pipeline.core import sysfs
+from pipeline.core.device import sysfs
 from tests import trees
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pipeline.core import incidents, telling
+from pipeline.core.incident import incidents, telling
 from pipeline.core.messages import CameraChanged, Priority
 from tests.fakes import NOON_NS, NS, course, facts, frame, seen
 

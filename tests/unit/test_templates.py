@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.detectors import COCO_LABELS
 from pipeline.core.events import Analysis
-from pipeline.core.templates import describe, duration
+from pipeline.core.text.templates import describe, duration
 from tests.fakes import facts
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.core import things
-from pipeline.core.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident import things
+from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
 from tests.fakes import NS, seen
 
 RULES = PresenceRules()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.core import track
+from pipeline.core.incident import track
 from tests.fakes import NS
 
 

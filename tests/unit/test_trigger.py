@@ -6,9 +6,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from pipeline.core import areas, templates
 from pipeline.core import messages as m
-from pipeline.core.limits import Limits, Rung
+from pipeline.core.device.limits import Limits, Rung
+from pipeline.core.incident import areas
+from pipeline.core.text import templates
 from stages.journal import Journal, Weight
 from stages.trigger import Trigger
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, logged, picture, seen

@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from pipeline.core import rulebook, speaking, verdicts, words
-from pipeline.core.clauses import compile_note
 from pipeline.core.errors import ConfigError
-from pipeline.core.verdicts import Judge
+from pipeline.core.note import words
+from pipeline.core.note.clauses import compile_note
+from pipeline.core.verdict import rulebook, speaking, verdicts
+from pipeline.core.verdict.verdicts import Judge
 from pipeline.resources import config_file
 from tests import fakes
 

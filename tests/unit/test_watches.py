@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import random
 
-from pipeline.core.storm import Storm, answered, passed, started
-from pipeline.core.watches import Memory, Pace, drifted, grown
+from pipeline.core.device.watches import Memory, Pace, drifted, grown
+from pipeline.core.incident.storm import Storm, answered, passed, started
 
 
 def watched(samples, leak=30.0, recycle=300.0):

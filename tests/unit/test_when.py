@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.core import when
-from pipeline.core.when import When
+from pipeline.core.note import when
+from pipeline.core.note.when import When
 from tests import fakes
 
 WEEK = tuple(range(5))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.core import words
 from pipeline.core.errors import ConfigError
+from pipeline.core.note import words
 from pipeline.resources import config_file
 
 

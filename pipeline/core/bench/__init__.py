@@ -1,0 +1,1 @@
+"""What was measured of a language model on a device, and with which incidents."""

@@ -1,0 +1,1 @@
+"""Standing notes: a sentence of the operator, read once into what code can check."""

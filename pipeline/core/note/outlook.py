@@ -1,0 +1,27 @@
+"""What a camera may come to see, by its configuration: incidents that have not been, for which notes can be weighed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.core.incident.areas import areas
+from pipeline.core.incident.facts import Facts, ObjectFact, TrackFact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.settings import Settings
+
+_THINGS = ("person", "car", "truck", "bus", "motorcycle", "bicycle", "dog", "cat", "bird", "none")
+"""What outdoor cameras see, the most frequent first."""
+
+
+def incidents(settings: Settings) -> Iterator[Facts]:
+    """Yield each of the usual things in each place of each camera, without tags: what notes are weighed by."""
+    for thing in _THINGS:
+        for camera in settings.cameras:
+            for area in areas(settings, camera).values():
+                yield Facts(
+                    camera=camera, zone=area.name, local_time="", weekday="", light="day",
+                    object=ObjectFact(thing, 1.0, 1), tags=(), track=TrackFact(0, "none", "still", 1), rules_hit=(),
+                )  # fmt: skip

@@ -1,0 +1,60 @@
+"""Places that a site has names for: a permission for one of them by its name is none for another.
+
+Words for places have likenesses ("dock" and "loading bay" are one kind of place), so that a note finds its zone in
+whatever words. A name that the site itself gives to another zone or camera goes before all likeness.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.core.incident.facts import Facts
+    from pipeline.core.note.notebook import Entry
+    from pipeline.core.note.notes import Reading
+    from pipeline.core.settings import CameraSettings, Settings
+
+
+class _Area(NamedTuple):
+    camera: str
+    zone: str  # what facts call it
+    names: frozenset[str]  # its own and those of its camera, in small letters
+
+
+class Places:
+    """The names of a site's cameras and zones."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._areas = [area for name, row in settings.cameras.items() for area in _areas(name, row)]
+        names = sorted({name for area in self._areas for name in area.names}, key=lambda name: (-len(name), name))
+        self._names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names) or r"(?!)")
+
+    def holding(self, entries: Iterable[Entry], facts: Facts) -> tuple[Entry, ...]:
+        """Return the notes that hold for an incident: without permissions for other places by their names."""
+        return tuple(one for one in entries if not self.elsewhere(one.readings, facts.camera, facts.zone))
+
+    def elsewhere(self, readings: Iterable[Reading], camera: str, zone: str) -> bool:
+        """Whether a note permits something at places of this site by their names, and this place is none of them.
+
+        Args:
+            readings: Of the note.
+            camera: Of the incident.
+            zone: As its facts call it.
+        """
+        allowing = [reading for reading in readings if reading.effect == "allowed"]
+        own = frozenset[str]().union(*(one.names for one in self._areas if (one.camera, one.zone) == (camera, zone)))
+        return bool(allowing and own) and all(self._names_others(reading.where, own) for reading in allowing)
+
+    def _names_others(self, where: Iterable[str], own: frozenset[str]) -> bool:
+        named = {name for text in where for name in self._names.findall(text.casefold())}
+        return bool(named) and not named & own
+
+
+def _areas(camera: str, row: CameraSettings) -> Iterable[_Area]:
+    whole = frozenset(name.casefold() for name in (camera, row.place) if name)
+    yield _Area(camera, row.place or camera, whole)
+    for key, zone in row.zones.items():
+        yield _Area(camera, zone.name or key, whole | {name.casefold() for name in (key, zone.name) if name})
