@@ -781,8 +781,8 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
+    from models.asking.language import chosen
     from pipeline.view import verdicts
-    from stages.language import chosen
 
     speaks = chosen(_store(state_dir), model)
     means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), speaks)
@@ -874,6 +874,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
+    from models.asking.language import chosen
     from pipeline.core.eventfiles import Reader
     from pipeline.core.note import notebook
     from pipeline.core.note.places import Places
@@ -881,7 +882,6 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import notes as view
     from pipeline.view.timeline import complain_of
     from pipeline.view.verdicts import Means
-    from stages.language import chosen
 
     book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
     means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))

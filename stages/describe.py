@@ -11,6 +11,10 @@ import msgspec
 import structlog
 from msgspec import UNSET, UnsetType
 
+from models.asking import language, weighing
+from models.asking.prompts import Prompts
+from models.asking.sentence import Summariser
+from models.asking.weighing import Weigher
 from models.table import table
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EngineError
@@ -22,15 +26,12 @@ from pipeline.core.stage import Stage
 from pipeline.core.text import filters, templates
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.resources import own_or_ours
-from stages import language, weighing
 from stages.judging import Judging
-from stages.prompts import Prompts
-from stages.summaries import Summariser
-from stages.weighing import Weigher
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from models.asking.sentence import Summary
     from models.llm.opening import LanguageModel
     from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId
-    from stages.summaries import Summary
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""Stands in for stages.measuring: answers at once, and dies with two threads as native code does.
+"""Stands in for models.asking.measuring: answers at once, and dies with two threads as native code does.
 
 usage: python -m tests.measured < task.json > values.json
 """

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.asking.prompts import Prompts
+from models.asking.weighing import NOTHING, Weigher
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.table import Weighing
-from stages.prompts import Prompts
-from stages.weighing import NOTHING, Weigher
 from tools.note_pairs import lesson
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from stages.prompts import core
+from models.asking.prompts import core
 
 if TYPE_CHECKING:
     import random

@@ -1,7 +1,8 @@
 """Play a board that warms up, beside real processes: they see its files as `/sys`, and are slowed down as it would be.
 
 The two-node model of `pipeline/core/device/heat.py` is fed with the CPU time that a command and all its processes
-really take; temperatures and frequencies lie in a tree of files as the kernel's; the daemon finds it by `[governor] sysfs = "ROOT"`.
+really take; temperatures and frequencies lie in a tree of files as the kernel's; the daemon finds it by
+`[governor] sysfs = "ROOT"`.
 What the governor writes there, and what the board's own firmware does at its trip (the lowest frequency, until it has
 cooled to 70 C), is obeyed by really limiting the processes: by the cgroup's CPU quota where it may be written (v2
 cpu.max, v1 cpu.cfs_quota_us), else by stopping and continuing them many times a second.

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.asking.prompts import ANSWERS, Prompts
 from models.llm import layout, repack
 from models.llm.gguf import Gguf
 from models.llm.mnn import MnnEngine, Options
-from stages.prompts import ANSWERS, Prompts
 from tools.note_pairs import lesson
 
 if TYPE_CHECKING:

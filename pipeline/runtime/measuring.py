@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pipeline.core.bench.baseline import Options, Row, Subject
 
-_MODULE = "stages.measuring"
+_MODULE = "models.asking.measuring"
 _PATIENCE_S = 900.0  # for one process; a prompt of a 1.5B model takes a minute on the slowest boards
 _SCRATCH = ".measuring-"
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from rich.text import Text
 
+from models.asking.digest import DigestWriter
+from models.asking.language import chosen
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core.digest import grounding as digest_grounding
@@ -23,8 +25,6 @@ from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
 from pipeline.view.output import complain, console, say_json
 from pipeline.view.timeline import undelivered
-from stages.digests import DigestWriter
-from stages.language import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

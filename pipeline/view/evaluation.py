@@ -10,6 +10,8 @@ import msgspec
 from rich.progress import Progress
 from rich.table import Table
 
+from models.asking.prompts import Prompts
+from models.asking.sentence import Summariser
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core.errors import ConfigError, EngineError
@@ -21,16 +23,14 @@ from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.cases import facts, rows
 from pipeline.view.output import console, say_json
-from stages.prompts import Prompts
-from stages.summaries import Summariser
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
+    from models.asking.sentence import Summary
     from models.store import Installed, Store
     from pipeline.core.settings import DescribeSettings
-    from stages.summaries import Summary
 
 _OWN = "eval/incidents.jsonl"
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from rich.progress import Progress
 
+from models.asking.prompts import Prompts
+from models.asking.weighing import Weigher, seen_in
 from models.llm import opening
 from models.llm.mnn import Options
 from models.table import table
@@ -14,8 +16,6 @@ from pipeline.core.errors import ConfigError
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.output import console
-from stages.prompts import Prompts
-from stages.weighing import Weigher, seen_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

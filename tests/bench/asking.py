@@ -26,10 +26,10 @@ from tests.bench.report import busy_s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from models.asking.prompts import Prompts
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
     from models.store import Installed
-    from stages.prompts import Prompts
 
 NAMES = {"boot": boot.NAME, "1.5b": "qwen2.5-coder-1.5b"}
 """What the command line calls a model, and the table."""

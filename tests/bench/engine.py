@@ -28,13 +28,13 @@ from pathlib import Path
 
 import numpy as np
 
+from models.asking.prompts import Prompts
 from models.llm import engine as reading
 from models.llm.engine import Session
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from pipeline.core.bench import samples
 from pipeline.core.text import grounding
-from stages.prompts import Prompts
 from tests import boot
 from tests.bench import asking, llamacpp
 from tests.bench.report import last_line, table

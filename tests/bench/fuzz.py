@@ -31,6 +31,7 @@ import msgspec
 import numpy as np
 
 from models import tags
+from models.asking import weighing
 from models.encoders import artefact, onnxfile
 from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
@@ -54,7 +55,6 @@ from pipeline.resources import config_file
 from pipeline.runtime import measuring
 from pipeline.view import cases, configuration, evaluation, heatplot, notes, searching, timeline, verdicts
 from pipeline.view import digest as digest_view
-from stages import weighing
 from stages.journal import Journal, Opened, Reserve, Weight
 from stages.sinks import lines as sink_lines
 from stages.sinks.jsonl import JsonLines, last_written

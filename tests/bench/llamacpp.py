@@ -8,8 +8,8 @@ import json
 import statistics
 import time
 
+from models.asking import prompts
 from pipeline.core.text import grounding
-from stages import prompts
 from tests.bench import asking
 
 SCHEMA = {

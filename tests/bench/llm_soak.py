@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from models.asking.prompts import Prompts
 from models.llm.engine import chunks
 from models.llm.mnn import Options
 from models.llm.opening import open_model
@@ -30,7 +31,6 @@ from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priorit
 from pipeline.core.stage import StageContext
 from pipeline.runtime import cores
 from stages.describe import Describe
-from stages.prompts import Prompts
 from tests import boot, fakes
 from tests.bench import asking
 from tests.bench.report import last_line, table

@@ -29,6 +29,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from models import catalog
+from models.asking import language
+from models.asking.language import Trial, Voice
+from models.asking.weighing import seen_in
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.store import Store, Wish
@@ -43,10 +46,7 @@ from pipeline.core.verdict import rulebook
 from pipeline.core.verdict.speaking import Listener
 from pipeline.resources import config_file
 from pipeline.view import verdicts
-from stages import language
 from stages.describe import Describe
-from stages.language import Trial, Voice
-from stages.weighing import seen_in
 from tests import boot
 from tests.bench import asking, llamacpp
 from tests.bench.report import last_line, table

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from models.asking import measuring
 from models.store import Store, Wish
 from pipeline.core.bench import baseline
 from pipeline.core.errors import ModelError
-from stages import measuring
 from tests import boot
 
 

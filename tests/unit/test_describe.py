@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from models.asking import language, weighing
+from models.asking.language import Trial, Voice
 from models.llm.engine import Pace
 from models.llm.writing import Written
 from pipeline.core import messages as m
@@ -14,9 +16,7 @@ from pipeline.core.note import notebook, words
 from pipeline.core.note.clauses import compile_note
 from pipeline.core.note.notebook import Notebook
 from pipeline.resources import config_file
-from stages import language, weighing
 from stages.describe import Describe
-from stages.language import Trial, Voice
 from tests.fakes import NS, FakeClock, context, facts
 from tests.llms import ASKED, fake_model
 

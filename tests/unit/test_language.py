@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
+from models.asking import language
+from models.asking.language import Trial
 from models.store import Installed
 from pipeline.core.errors import ModelError
-from stages import language
-from stages.language import Trial
 from tests.fakes import FakeClock, context
 
 

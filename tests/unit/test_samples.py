@@ -2,9 +2,9 @@
 
 import pytest
 
+from models.asking.prompts import told
 from pipeline.core.bench import samples
 from pipeline.core.text import templates
-from stages.prompts import told
 from tests.bench import asking
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from models.asking import weighing
+from models.asking.prompts import Prompts
+from models.asking.weighing import Weigher
 from models.table import Weighing
-from stages import weighing
-from stages.prompts import Prompts
-from stages.weighing import Weigher
 from tests.fakes import facts
 from tests.llms import fake_model
 

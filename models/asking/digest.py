@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from models.asking.prompts import DigestPrompt
+from models.asking.sentence import Summary
 from pipeline.core.digest import grounding as digest_grounding
 from pipeline.core.digest import sentences as digest_sentences
-from stages.prompts import DigestPrompt
-from stages.summaries import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -9,11 +9,11 @@ from pipeline.core.text import filters, grounding, sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from models.asking.prompts import Prompts
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
     from pipeline.core.incident.facts import Facts
     from pipeline.core.text.filters import Filters
-    from stages.prompts import Prompts
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
 """One sentence of whatever the model likes: to see what the grammar of facts is good for."""

@@ -1,6 +1,6 @@
 """Measures a language model as the stage describe uses it, in a process of its own: native code may end it.
 
-usage: python -m stages.measuring < task.json > values.json
+usage: python -m models.asking.measuring < task.json > values.json
 
 The task is pipeline/core/baseline.Task, the values are those of baseline.MEASURES that belong to it.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from models.asking.prompts import Prompts
 from models.llm.engine import Session
 from models.llm.mapping import Mapping
 from models.llm.mnn import MnnEngine, Options
@@ -28,7 +29,6 @@ from pipeline.core.bench import samples
 from pipeline.core.bench.baseline import Task
 from pipeline.core.errors import PipelineError
 from pipeline.core.text import sentences
-from stages.prompts import Prompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import structlog
 
+from models.asking.prompts import ANSWERS, core
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import EngineError
-from stages.prompts import ANSWERS, core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from pathlib import Path
 
+    from models.asking.prompts import Prompts
     from models.llm.engine import Part
     from models.llm.opening import LanguageModel
     from models.table import Weighing
     from pipeline.core.incident.facts import Facts
-    from stages.prompts import Prompts
 
 log = structlog.get_logger()
 
