@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import stat
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -282,15 +283,12 @@ class LogWriter:
         return sorted(self._folder.iterdir())
 
     def _make_folder(self) -> None:
-        """Make the folder; what stands in its place and is none is put aside."""
-        try:
-            there = self._folder.lstat()
-        except FileNotFoundError:
+        """Make the folder, if no reader has; what stands in its place and is none is put aside."""
+        with suppress(FileExistsError):
             self._folder.mkdir(mode=0o700, parents=True)
-            return
-        if not stat.S_ISDIR(there.st_mode):
+        if not stat.S_ISDIR(self._folder.lstat().st_mode):
             self._set_aside(self._folder)
-            self._folder.mkdir(mode=0o700)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
 
     def _sound(self, path: Path) -> bool:
         """Whether it may be a file of ours; what is none gets another name, so that it is in nobody's way."""

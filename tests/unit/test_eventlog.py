@@ -256,6 +256,22 @@ def test_what_lies_in_the_place_of_its_folder_is_put_aside(open_log, log_folder,
     assert log.put_aside == ["eventlog"]
 
 
+def test_a_folder_that_a_reader_makes_at_the_same_moment_is_taken(open_log, log_folder, monkeypatch):
+    made = Path.mkdir
+
+    def after_the_reader(path, *arguments, **options):
+        if path == log_folder:
+            monkeypatch.setattr(Path, "mkdir", made)
+            cursors.Cursor(log_folder / "cursors" / "jsonl.cursor").close()
+        made(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", after_the_reader)
+    log = open_log()
+    write(log, 1)
+    assert numbers(log_folder) == [0]
+    assert not log.put_aside
+
+
 def damage(path, found):
     """Flip a bit where these bytes are."""
     data = bytearray(path.read_bytes())
