@@ -24,7 +24,7 @@ from models.llm import folder
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -188,7 +188,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
     _filters(config)
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    warnings = [str(told)] if (told := secrets.exposed(config, settings)) else []
+    warnings = [str(told)] if (told := secrets.exposed(config, settings.sources)) else []
     ending = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
     sys.exit(_ended(ending, len(settings.cameras)))
 
@@ -875,7 +875,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from models.asking.language import chosen
-    from pipeline.core.eventfiles import Reader
+    from pipeline.core.incident.eventfiles import Reader
     from pipeline.core.note import notebook
     from pipeline.core.note.places import Places
     from pipeline.view import cases

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pipeline.core.errors import FrameTooLargeError, SourceError
 from pipeline.core.messages import CameraChanged, FrameCaptured, FrameRef
-from pipeline.core.pace import Backoff, Pace
 from pipeline.core.stage import Stage
+from pipeline.core.times import Backoff, Pace
 from pipeline.core.vocabulary import Nanoseconds
 from stages.sources.opening import is_live, opened
 from stages.sources.picture import LEAST_SIDE

@@ -11,8 +11,8 @@ from models.detectors import NanoDet
 from pipeline.core.device.limits import Rung
 from pipeline.core.geometry import rounded
 from pipeline.core.messages import Detection, MotionMeasured, SceneClassified
-from pipeline.core.pace import Pace
 from pipeline.core.stage import Stage
+from pipeline.core.times import Pace
 from stages import sightings
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId

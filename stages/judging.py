@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.core.events import Details
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry
     from pipeline.core.stage import StageContext
     from pipeline.core.verdict.speaking import Scores, Similarity

@@ -8,8 +8,8 @@ import cv2
 
 from pipeline.core.geometry import Box, Rotation, rounded, upright
 from pipeline.core.messages import FrameCaptured, MotionMeasured
-from pipeline.core.pace import Pace
 from pipeline.core.stage import Stage
+from pipeline.core.times import Pace
 from stages.background import Background
 
 if TYPE_CHECKING:

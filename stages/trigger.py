@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import UNSET
 
 from pipeline.core import messages as m
+from pipeline.core import times
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EventLogError, FrameOverwrittenError
 from pipeline.core.events import Thermal
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipeline.core.events import Analysis, Details
+    from pipeline.core.facts import Facts
     from pipeline.core.frames import Planes
     from pipeline.core.incident.areas import Area
-    from pipeline.core.incident.facts import Facts
     from pipeline.core.incident.incidents import Course
     from pipeline.core.stage import Outputs, StageContext
     from stages.journal import Entry
@@ -149,7 +150,7 @@ class Trigger(Stage):
     def _end_left_open(self) -> Outputs:
         """End what an earlier life left open; what finds no room is tried again."""
         for course in self._left_open:
-            moment = areas.local(course.frame.utc_ns, self._zone)
+            moment = times.local(course.frame.utc_ns, self._zone)
             place = self._areas.get(course.camera, {}).get(course.area) or _unknown(course)
             analysis = templates.describe(incidents.facts(course, place, moment), "crash_recovery")
             analysis = msgspec.structs.replace(analysis, fields=course.analysis.fields)  # what was told still holds
@@ -321,9 +322,9 @@ class Trigger(Stage):
         camera, frame, presence = key[0], seen.frame, seen.presence
         number = self._next(camera)
         began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - presence.began_ns))
-        moment = areas.local(began_utc, self._zone)
+        moment = times.local(began_utc, self._zone)
         course = incidents.Course(
-            id=IncidentId(f"inc-{areas.utc(began_utc):%Y%m%dT%H%M%SZ}-{camera}-{number:04d}"),
+            id=IncidentId(f"inc-{times.utc(began_utc):%Y%m%dT%H%M%SZ}-{camera}-{number:04d}"),
             camera=camera,
             area=key[1],
             number=number,
@@ -366,7 +367,7 @@ class Trigger(Stage):
 
     def _go_on(self, key: Place, place: Area, course: Course, seen: _Seen) -> Outputs:
         frame = seen.frame
-        moment = areas.local(frame.utc_ns, self._zone)
+        moment = times.local(frame.utc_ns, self._zone)
         if seen.presence.last_ns == frame.pts_ns:
             course = self._noted(course, seen)
             course = self._pictured(course, seen, moment)
@@ -404,7 +405,7 @@ class Trigger(Stage):
         return incidents.informed(course, seen.known)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
-        rules = incidents.rules_hit(course, place, moment if areas.clock_is_set(moment) else None)
+        rules = incidents.rules_hit(course, place, moment if times.clock_is_set(moment) else None)
         visits = incidents.visits(self._visits.get(key, ()), course)
         return msgspec.structs.replace(course, rules=rules, visits=visits)
 
@@ -419,7 +420,7 @@ class Trigger(Stage):
         try:
             with self.context.rings[frame.camera].reading(frame) as planes:
                 sequence = self.context.keyframes.copy(planes)
-                light = _light(planes, moment if areas.clock_is_set(moment) else None)
+                light = _light(planes, moment if times.clock_is_set(moment) else None)
         except FrameOverwrittenError:
             return course
         box = best.box if best else around(seen.boxes) if seen.boxes else WHOLE
@@ -540,7 +541,7 @@ class Trigger(Stage):
             del self._ending[course.id]
 
     def _ended(self, course: Course, ended_by: EndedBy, place: Area) -> Said:
-        facts = incidents.facts(course, place, areas.local(course.frame.utc_ns, self._zone))
+        facts = incidents.facts(course, place, times.local(course.frame.utc_ns, self._zone))
         priority = incidents.priority(course, place, self.context.settings.priority)
         uri = self.context.uris.get(course.camera, "")
         course, event = telling.incident_event(course, "end", facts, priority, uri, ended_by)
@@ -742,7 +743,7 @@ class Trigger(Stage):
 
     def _facts(self, course: Course) -> Facts:
         place = self._areas[course.camera][course.area]
-        return incidents.facts(course, place, areas.local(course.frame.utc_ns, self._zone))
+        return incidents.facts(course, place, times.local(course.frame.utc_ns, self._zone))
 
     def _priority(self, course: Course) -> m.Priority:
         place = self._areas[course.camera][course.area]

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from pipeline.core.events import EventData
+from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.frames import Planes
 from pipeline.core.incident.areas import Area
-from pipeline.core.incident.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.incident.incidents import Course, recognised
 from pipeline.core.messages import Detection, EventRaised, FrameRef, Priority
 from pipeline.core.settings import Settings

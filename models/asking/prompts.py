@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from models.llm.engine import Part
     from pipeline.core.digest.groups import Group
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 _TASK = "What happens, in one sentence that says only what is listed.\n\n"
 _EXAMPLES = (

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from models.asking.prompts import Prompts
     from models.llm.opening import LanguageModel
     from models.llm.writing import Written
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.text.filters import Filters
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'

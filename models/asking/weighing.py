@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from models.llm.engine import Part
     from models.llm.opening import LanguageModel
     from models.table import Weighing
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 log = structlog.get_logger()
 

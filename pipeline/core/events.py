@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box
-from pipeline.core.incident.facts import Facts
 from pipeline.core.vocabulary import ClockState, EndedBy, Nanoseconds, Operation
 
 SCHEMA_ID = "urn:fieldwatch:schema:event:1"

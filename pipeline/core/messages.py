@@ -8,8 +8,8 @@ from typing import Literal, NewType, TypeAlias
 import msgspec
 
 from pipeline.core.events import Analysis, Details, EventData
+from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box, Rotation
-from pipeline.core.incident.facts import Facts
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
 
 EventKey = NewType("EventKey", str)  # names an event: subject/revision

@@ -16,7 +16,7 @@ from pipeline.core import files
 from pipeline.core.errors import ConfigError
 from pipeline.core.geometry import Polygon
 from pipeline.core.printing import printable
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.vocabulary import CameraId
 
 if TYPE_CHECKING:
@@ -259,6 +259,11 @@ class Settings(_Section, frozen=True):
     emit: EmitSettings = field(default_factory=EmitSettings)
     governor: GovernorSettings = field(default_factory=GovernorSettings)
     runtime: RuntimeSettings = field(default_factory=RuntimeSettings)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where the pictures of each camera come from: addresses, with their passwords."""
+        return {name: camera.source for name, camera in self.cameras.items()}
 
     def digest(self) -> str:
         """Return twelve hex digits that change with any setting: which configuration made an event.

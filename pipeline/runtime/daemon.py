@@ -13,7 +13,7 @@ import structlog
 
 from pipeline.core import files
 from pipeline.core.errors import ConfigError, RunDirectoryError
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.settings import PASSING_SINKS
 from pipeline.eventlog import cursor, entries, reader
 from pipeline.runtime import folders, logs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pipeline.core.redaction import HIDDEN
+from pipeline.core.secrets import HIDDEN
 
 if TYPE_CHECKING:
     from types import TracebackType

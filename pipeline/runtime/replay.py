@@ -24,7 +24,7 @@ from pipeline.core.errors import ConfigError, FrameTooLargeError, PipelineError,
 from pipeline.core.frames import FramePool
 from pipeline.core.incident import telling
 from pipeline.core.messages import EventRaised, FrameCaptured, Priority
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.settings import CameraSettings, Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.vocabulary import CameraId, Nanoseconds

@@ -13,8 +13,8 @@ import structlog
 from pipeline import topology
 from pipeline.core.errors import PipelineError, TopologyError
 from pipeline.core.frames import FramePool
-from pipeline.core.pace import Backoff
 from pipeline.core.stage import StageContext
+from pipeline.core.times import Backoff
 from pipeline.eventlog import entries
 from pipeline.runtime import cores, forking, logs
 from pipeline.runtime.board import Board, State, Word

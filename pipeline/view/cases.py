@@ -10,8 +10,8 @@ import msgspec
 from pipeline.core import vocabulary
 from pipeline.core.decoding import convert, decode_whole, lines
 from pipeline.core.errors import ConfigError, DamagedError
-from pipeline.core.eventfiles import Head, Rank, Reader, rank
-from pipeline.core.incident.facts import Facts
+from pipeline.core.facts import Facts
+from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from rich.table import Table
 from pipeline.core import secrets
 from pipeline.core.incident import areas
 from pipeline.core.printing import printable
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.settings import retired
 from pipeline.core.verdict import outcomes
 from pipeline.view.output import complain, console, counted, say_json
@@ -30,7 +30,7 @@ def show(path: Path, settings: Settings, book: Rulebook, *, as_json: bool) -> No
     found = list(outcomes.outcomes(settings, book))
     if as_json:
         say_json(msgspec.to_builtins(_without_passwords(settings)) | {"outcomes": msgspec.to_builtins(found)})
-        for told in (*filter(None, (secrets.exposed(path, settings),)), *retired(path)):
+        for told in (*filter(None, (secrets.exposed(path, settings.sources),)), *retired(path)):
             complain(f"warning: {told}")
         return
     screen = console()
@@ -85,7 +85,7 @@ def _silent(found: list[Outcome], book: Rulebook) -> Iterator[str]:
 
 def _warnings(path: Path, settings: Settings) -> Iterator[str]:
     """What is allowed, but hardly meant."""
-    if told := secrets.exposed(path, settings):
+    if told := secrets.exposed(path, settings.sources):
         yield str(told)
     yield from retired(path)
     if not settings.cameras:

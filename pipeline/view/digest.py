@@ -17,9 +17,8 @@ from pipeline.core.digest import grounding as digest_grounding
 from pipeline.core.digest import groups as digest
 from pipeline.core.digest import periods
 from pipeline.core.errors import ConfigError, EngineError, ModelError
-from pipeline.core.eventfiles import Reader
+from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.printing import printable
-from pipeline.core.text import filters
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
 from pipeline.view.evaluation import finished
@@ -225,7 +224,7 @@ def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator
 
 def _fault(group: Group, told: Told, lists: Filters) -> str:
     """Why a model's sentence is not shown: a list holds it back, its writer found a fault, or a second reading here."""
-    if held := lists.held(told.text, filters.names_of(group)):
+    if held := lists.held(told.text, group.names):
         return f"held back by the list {held}"
     return told.fault or digest_grounding.fault(told.text, group)
 

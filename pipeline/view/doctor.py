@@ -59,7 +59,7 @@ def examined(settings: Settings, state: Path, sysfs: Path | None, config: Path |
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
     device = Device(roots, machine, cores.planned(settings, machine), settings, state, model)
-    told = secrets.exposed(config, settings) if config else None
+    told = secrets.exposed(config, settings.sources) if config else None
     shown = [Finding("note", "configuration", *told)] if told else []
     return Report(device, (*shown, *examining.findings(device), encoder, voice))
 

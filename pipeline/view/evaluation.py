@@ -15,7 +15,7 @@ from models.asking.sentence import Summariser
 from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.core.errors import ConfigError, EngineError
-from pipeline.core.incident.facts import Facts
+from pipeline.core.facts import Facts
 from pipeline.core.printing import printable
 from pipeline.core.text import filters, grounding
 from pipeline.resources import config_file

@@ -18,7 +18,7 @@ from pipeline.view.output import complain, console, counted, say, say_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry, Notebook
     from pipeline.core.note.notes import Note, Reading
     from pipeline.core.note.places import Places

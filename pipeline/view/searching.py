@@ -15,8 +15,8 @@ from models.search import Meant, TextSearch
 from models.sentences import open_sentences
 from models.tags import TagTable
 from pipeline.core.errors import ConfigError
-from pipeline.core.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.incident import likeness
+from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.note import words
 from pipeline.core.printing import printable
 from pipeline.resources import config_file

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
-from pipeline.core.eventfiles import Head, Rank, Reader, rank
+from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.printing import printable
 from pipeline.core.text.templates import duration
 from pipeline.eventlog import cursor, entries

@@ -13,7 +13,7 @@ import msgspec
 from rich.table import Table
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.incident.facts import Facts
+from pipeline.core.facts import Facts
 from pipeline.core.note.clauses import compile_note
 from pipeline.core.note.notes import Polarity, confirmed, said
 from pipeline.core.text import templates

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from models.store import Installed
     from models.table import Weighing
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.verdict.speaking import Scores
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from pipeline.core.errors import SourceError
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from stages.sources.footage import Footage
 from stages.sources.stream import Stream
 from stages.sources.synthetic import Synthetic

@@ -9,7 +9,7 @@ import av
 import av.error
 
 from pipeline.core.errors import SourceError
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from stages.sources.decoder import DecodedPicture, Decoder
 
 if TYPE_CHECKING:

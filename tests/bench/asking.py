@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from models import fetch
 from models.store import Store, Wish
 from models.table import table
-from pipeline.core.incident.facts import Facts, ObjectFact, TrackFact
+from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.text import sentences
 from tests import boot
 from tests.bench.report import busy_s

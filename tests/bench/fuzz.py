@@ -42,7 +42,7 @@ from pipeline.core.bench.baseline import Device
 from pipeline.core.decoding import decode
 from pipeline.core.digest import groups as digests
 from pipeline.core.errors import PipelineError
-from pipeline.core.eventfiles import Reader
+from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.note import notebook, words
 from pipeline.core.note.clauses import compile_note
 from pipeline.core.note.places import Places

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.core.eventfiles import Reader
+from pipeline.core.incident.eventfiles import Reader
 from pipeline.view.searching import search
 from tests.bench.report import last_line, table
 

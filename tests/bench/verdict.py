@@ -52,7 +52,7 @@ from tests.bench import asking, llamacpp
 from tests.bench.report import last_line, table
 
 if TYPE_CHECKING:
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.messages import IncidentDescribed
 
 MODULE = "tests.bench.verdict"

@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipeline.core.incident.areas import OUTSIDE, area_of, areas, local, unmasked, utc, within
+from pipeline.core.incident.areas import OUTSIDE, area_of, areas, unmasked
+from pipeline.core.times import local, utc, within
 from tests.fakes import NS, settings
 
 LEFT = ((0, 0), (0.5, 0), (0.5, 1), (0, 1))

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli import main
-from pipeline.core import eventfiles
 from pipeline.core.errors import ConfigError
-from pipeline.core.eventfiles import Head, Reader
+from pipeline.core.incident import eventfiles
+from pipeline.core.incident.eventfiles import Head, Reader
 
 
 def event(operation="end", subject="inc-1", *, sequence, at="2026-11-29T22:00:00Z", action="alarm", camera="gate"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.pace import Backoff, Pace
+from pipeline.core.times import Backoff, Pace
 from tests.fakes import NS
 
 

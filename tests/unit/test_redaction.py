@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.core.errors import SourceError
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.settings import CameraSettings, CaptureSettings, parse
 from stages.sources.opening import is_live, opened
 

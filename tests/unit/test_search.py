@@ -11,7 +11,7 @@ from models import catalog
 from models.search import TextSearch
 from models.tags import TagTable
 from pipeline.cli import main
-from pipeline.core.eventfiles import Reader
+from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.note import words
 from pipeline.resources import config_file

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import Decoder
 from pipeline.core import vocabulary
-from pipeline.core.incident.facts import ObjectFact, TrackFact
+from pipeline.core.facts import ObjectFact, TrackFact
 from pipeline.core.incident.incidents import RULES
 from pipeline.core.text import filters
 from pipeline.core.text.grounding import fault

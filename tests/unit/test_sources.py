@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.errors import SourceError
 from pipeline.core.frames import picture_bytes
-from pipeline.core.redaction import redacted
+from pipeline.core.secrets import redacted
 from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.decoder import Timeline
 from stages.sources.opening import is_live, opened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pipeline.core.incident.facts import Facts
+from pipeline.core.facts import Facts
 
 # fmt: off
 _ROWS = (

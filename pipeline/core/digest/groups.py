@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Meta
 
 from pipeline.core.digest import periods
-from pipeline.core.eventfiles import Head, Rank, order, rank
-from pipeline.core.incident.areas import clock_is_set
+from pipeline.core.incident.eventfiles import Head, Rank, order, rank
 from pipeline.core.text.sentences import in_words, plain
 from pipeline.core.text.templates import duration, plural
+from pipeline.core.times import clock_is_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -253,6 +253,13 @@ class Group(NamedTuple):
     def one(self) -> Incident:
         """The first, for what is the same in all."""
         return self.incidents[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a sentence about it may repeat: its place and thing, words of verdicts, ids of notes."""
+        one = self.one
+        situations = (other.situation.replace("_", " ") for other in self.incidents)
+        return one.zone, one.camera, one.thing, plural(one.thing), one.action, *situations, *self.notes
 
     @property
     def most(self) -> int:

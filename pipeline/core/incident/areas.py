@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.geometry import Box, Polygon, centre, foot, inside
@@ -11,9 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pipeline.core.settings import CameraSettings, PriorityName, Settings
-    from pipeline.core.vocabulary import CameraId, Nanoseconds
+    from pipeline.core.vocabulary import CameraId
 
-_EARLIEST_YEAR = 2020  # this software is younger
 OUTSIDE = ""  # the key of what lies in no zone
 
 
@@ -61,25 +59,3 @@ def area_of(box: Box, places: dict[str, Area]) -> str | None:
         if place.polygon is not None and inside(foot(box), place.polygon):
             return place.key
     return OUTSIDE if OUTSIDE in places else None
-
-
-def local(utc_ns: Nanoseconds, zone: tzinfo) -> datetime:
-    """Return a moment as people at the site say it."""
-    return datetime.fromtimestamp(utc_ns / 1e9, UTC).astimezone(zone)
-
-
-def clock_is_set(moment: datetime) -> bool:
-    """Whether a moment can be true: boards without a clock and recordings of unknown date begin in 1970."""
-    return moment.year >= _EARLIEST_YEAR
-
-
-def utc(utc_ns: Nanoseconds) -> datetime:
-    """Return a moment as the world says it."""
-    return datetime.fromtimestamp(utc_ns // 1_000_000_000, UTC)
-
-
-def within(hours: str, moment: datetime) -> bool:
-    """Whether a moment lies in a span such as 07:00-18:00, or 22:00-06:00 over midnight; ends included."""
-    start, _, end = hours.partition("-")
-    now = f"{moment:%H:%M}"
-    return start <= now <= end if start <= end else now >= start or now <= end

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pipeline.core import times
 from pipeline.core.events import Analysis
+from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.geometry import Box, area, shared
-from pipeline.core.incident import areas, track
-from pipeline.core.incident.facts import Facts, ObjectFact, TrackFact
+from pipeline.core.incident import track
 from pipeline.core.messages import Detection, FrameRef, Keyframe, Priority
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
@@ -194,8 +195,8 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
     return Facts(
         camera=course.camera,
         zone=place.name,
-        local_time=f"{moment:%H:%M}" if areas.clock_is_set(moment) else "",
-        weekday=_WEEKDAYS[moment.weekday()] if areas.clock_is_set(moment) else "",
+        local_time=f"{moment:%H:%M}" if times.clock_is_set(moment) else "",
+        weekday=_WEEKDAYS[moment.weekday()] if times.clock_is_set(moment) else "",
         light=course.light,
         object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.most),
         tags=(*course.ridden, *(tag for tag in course.tags if tag not in course.ridden)),
@@ -270,7 +271,7 @@ def _stopped(course: Course, what: Verdict, _place: Area, _moment: datetime | No
 
 
 def _late(_course: Course, what: Verdict, place: Area, moment: datetime | None) -> bool:
-    shut = bool(place.open_hours) and moment is not None and not areas.within(place.open_hours, moment)
+    shut = bool(place.open_hours) and moment is not None and not times.within(place.open_hours, moment)
     return shut and _may_be_somebody(what)
 
 

@@ -25,7 +25,7 @@ from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyfram
 
 if TYPE_CHECKING:
     from pipeline.core.events import Analysis, Details, SeverityText
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.incident.incidents import Course
     from pipeline.core.messages import Hop
     from pipeline.core.settings import SiteSettings

@@ -21,7 +21,7 @@ from pipeline.core.note.words import chinese
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 Polarity: TypeAlias = Literal["allow", "forbid", "except", "dual", "none"]
 _EVERYBODY = ("person",)

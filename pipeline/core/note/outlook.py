@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.incident.areas import areas
-from pipeline.core.incident.facts import Facts, ObjectFact, TrackFact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

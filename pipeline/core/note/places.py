@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry
     from pipeline.core.note.notes import Reading
     from pipeline.core.settings import CameraSettings, Settings

@@ -15,7 +15,7 @@ from msgspec import Meta
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 State: TypeAlias = Literal["open", "closed", "over", "unknown"]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**7)]

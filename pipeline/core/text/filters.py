@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from pipeline.core.digest.groups import Group
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 _SLOW_S = 0.05  # for one pattern in one text of a few hundred letters; the lists that come with us take 0.0002
 _HARD = ("a " * 150, "a" * 300, "0" * 300, "-" * 300, " " * 300, "中" * 300)  # what slow patterns try over and over
@@ -150,13 +149,6 @@ def names(facts: Facts) -> tuple[str, ...]:
     thing = facts.object.class_
     rules = (rule.replace("_", " ") for rule in facts.rules_hit)
     return facts.zone, facts.camera, thing, plural(thing), *facts.tags, *rules
-
-
-def names_of(group: Group) -> tuple[str, ...]:
-    """The same of a group of incidents, with the words of their verdicts and the ids of notes."""
-    one = group.one
-    situations = (other.situation.replace("_", " ") for other in group.incidents)
-    return one.zone, one.camera, one.thing, plural(one.thing), one.action, *situations, *group.notes
 
 
 def _found(finders: tuple[_Finder, ...], text: str) -> str:

@@ -11,7 +11,7 @@ from pipeline.core.text.templates import plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 MOST = 280
 """Characters of a summary; the events' schema takes no more."""

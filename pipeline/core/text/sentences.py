@@ -16,7 +16,7 @@ from pipeline.core.text.templates import plural
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 CARDINALS = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.events import Analysis, AnalysisStatus
 
 if TYPE_CHECKING:
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 _MOVES = {
     "none": "",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from pipeline.core import times
 from pipeline.core.incident import areas, incidents
 from pipeline.core.incident.track import Track
 from pipeline.core.messages import Detection, FrameRef
@@ -18,8 +19,8 @@ from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanosec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pipeline.core.facts import Facts
     from pipeline.core.incident.areas import Area
-    from pipeline.core.incident.facts import Facts
     from pipeline.core.incident.incidents import Course
     from pipeline.core.settings import Settings
     from pipeline.core.verdict.rulebook import Rulebook
@@ -160,4 +161,4 @@ def _shut(area: Area) -> datetime | None:
 def _first(area: Area, begin_min: int, *, open_: bool) -> datetime | None:
     moments = (_A_WEEKDAY + timedelta(minutes=(begin_min + step) % _MINUTES) for step in range(_MINUTES))
     hours = area.open_hours or "00:00-23:59"
-    return next((moment for moment in moments if areas.within(hours, moment) == open_), None)
+    return next((moment for moment in moments if times.within(hours, moment) == open_), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
 
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Span: TypeAlias = tuple[float, float]  # least and most, both included

@@ -21,7 +21,7 @@ from pipeline.core.note.words import STOP, Lexicon, Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.note.notes import Note, Reading
 
 StepName: TypeAlias = Literal["words", "encoder", "model"]

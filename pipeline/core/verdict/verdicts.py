@@ -19,7 +19,7 @@ from pipeline.core.verdict.speaking import Listener, StepName
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.core.incident.facts import Facts
+    from pipeline.core.facts import Facts
     from pipeline.core.note.notes import Note, Outcome, Reading
     from pipeline.core.note.words import Lexicon
     from pipeline.core.verdict.rulebook import Effect, Rule, Rulebook

@@ -1,6 +1,38 @@
-"""How often: a rate in media time, and the pauses between attempts."""
+"""When and how often: moments as people say them, a rate in media time, the pauses between attempts."""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from pipeline.core.vocabulary import Nanoseconds
+
+_EARLIEST_YEAR = 2020  # this software is younger
+
+
+def local(utc_ns: Nanoseconds, zone: tzinfo) -> datetime:
+    """Return a moment as people at the site say it."""
+    return datetime.fromtimestamp(utc_ns / 1e9, UTC).astimezone(zone)
+
+
+def clock_is_set(moment: datetime) -> bool:
+    """Whether a moment can be true: boards without a clock and recordings of unknown date begin in 1970."""
+    return moment.year >= _EARLIEST_YEAR
+
+
+def utc(utc_ns: Nanoseconds) -> datetime:
+    """Return a moment as the world says it."""
+    return datetime.fromtimestamp(utc_ns // 1_000_000_000, UTC)
+
+
+def within(hours: str, moment: datetime) -> bool:
+    """Whether a moment lies in a span such as 07:00-18:00, or 22:00-06:00 over midnight; ends included."""
+    start, _, end = hours.partition("-")
+    now = f"{moment:%H:%M}"
+    return start <= now <= end if start <= end else now >= start or now <= end
 
 
 class Pace:

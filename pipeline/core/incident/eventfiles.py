@@ -15,7 +15,7 @@ import msgspec
 
 from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, lines
 from pipeline.core.errors import ConfigError
-from pipeline.core.incident.areas import clock_is_set
+from pipeline.core.times import clock_is_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
