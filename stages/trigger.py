@@ -19,7 +19,7 @@ from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EventLogError, FrameOverwrittenError
 from pipeline.core.events import Thermal
 from pipeline.core.geometry import WHOLE, Box, around
-from pipeline.core.incident import areas, flapping, incidents, storm, telling, things
+from pipeline.core.incident import areas, flapping, incidents, rules, storm, telling, things
 from pipeline.core.incident.flapping import Flapping
 from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
@@ -313,8 +313,8 @@ class Trigger(Stage):
         known = self._known.get(key[0])
         if known is None:
             return sight, {}
-        rules = _rules(self._rules, frame)
-        share = things.lend(known, self._members.get(key, {}), key[1], sight, rules, active=key in self._open)
+        seeing = _rules(self._rules, frame)
+        share = things.lend(known, self._members.get(key, {}), key[1], sight, seeing, active=key in self._open)
         self._members[key] = share.members
         return sight._replace(boxes=sight.boxes + share.boxes, lent=share.lent), share.tallies
 
@@ -405,9 +405,9 @@ class Trigger(Stage):
         return incidents.informed(course, seen.known)
 
     def _judged(self, course: Course, key: Place, place: Area, moment: datetime) -> Course:
-        rules = incidents.rules_hit(course, place, moment if times.clock_is_set(moment) else None)
+        hit = rules.rules_hit(course, place, moment if times.clock_is_set(moment) else None)
         visits = incidents.visits(self._visits.get(key, ()), course)
-        return msgspec.structs.replace(course, rules=rules, visits=visits)
+        return msgspec.structs.replace(course, rules=hit, visits=visits)
 
     def _pictured(self, course: Course, seen: _Seen, moment: datetime) -> Course:
         """Keep the frame where it shows the thing better than any before; the ring moves on, the copy stays."""

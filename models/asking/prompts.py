@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.digest.groups import place, times, when
+from pipeline.core.incident.rules import listed
 from pipeline.core.text.sentences import plain, spoken
 from pipeline.core.text.templates import plural
 
@@ -84,7 +85,7 @@ def told(facts: Facts) -> str:
         way.speed if way.direction == "none" else f"{way.speed}, {way.direction}",
         spoken(way.dwell_s),
         f"visit {way.visits_last_hour}" if way.visits_last_hour > 1 else "",
-        ", ".join(plain(rule.replace("_", " ")) for rule in facts.rules_hit if rule != "motion"),
+        ", ".join(plain(rule.replace("_", " ")) for rule in listed(facts.rules_hit)),
     )
     return "; ".join(part for part in found if part)
 

@@ -9,9 +9,8 @@ import pytest
 
 from models import catalog
 from models.detectors import COCO_LABELS, GROUPS
-from pipeline.core.incident import incidents
+from pipeline.core.incident import incidents, rules
 from pipeline.core.incident.track import Track
-from pipeline.core.text import sentences
 from pipeline.core.verdict import outcomes, rulebook
 from pipeline.resources import config_file
 from tests import fakes
@@ -96,7 +95,7 @@ def placed(course):
         area = fakes.area(zone=zone, restricted=restricted, open_hours=hours)
         light = "day" if moment is OPEN else "night"
         lit = msgspec.structs.replace(course, light=light)
-        judged = msgspec.structs.replace(lit, rules=incidents.rules_hit(lit, area, moment))
+        judged = msgspec.structs.replace(lit, rules=rules.rules_hit(lit, area, moment))
         yield incidents.facts(judged, area, moment)
 
 
@@ -114,11 +113,7 @@ def test_every_rule_of_the_table_is_reached_by_facts_of_ours_or_marked_for_other
 
 def test_a_hit_that_the_table_asks_for_is_one_of_ours_or_the_rule_is_marked():
     asked = {hit for rule in BOOK.rule if not rule.other_detectors for hit in rule.if_.hits or ()}
-    assert asked <= set(incidents.RULES)
-
-
-def test_sentences_name_the_rules_that_incidents_hit_and_no_others():
-    assert set(sentences.RULES) | set(sentences.UNSAID) == set(incidents.RULES)
+    assert asked <= {rule.name for rule in rules.TABLE}
 
 
 def test_every_class_of_a_vehicle_or_animal_that_the_detector_knows_is_in_the_table_of_classes():

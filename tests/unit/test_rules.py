@@ -1,19 +1,23 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from pipeline.core.incident import incidents
+from pipeline.core.incident import incidents, telling
+from pipeline.core.incident import rules as rule_table
 from pipeline.core.incident.track import Track
 from pipeline.core.messages import Priority
-from pipeline.core.settings import PrioritySettings
-from tests.fakes import NOON, NS, area, course, seen, stayed, with_seen
+from pipeline.core.settings import CameraSettings, PrioritySettings, ZoneSettings
+from pipeline.core.text import grounding, sentences, templates
+from tests.fakes import NOON, NS, area, course, facts, seen, stayed, with_seen
 
 NIGHT = NOON.replace(hour=23)
 BOX = (0.4, 0.4, 0.5, 0.8)
+NAMES = tuple(rule.name for rule in rule_table.TABLE)
 
 
 def rules(made, place=None, moment=NOON):
-    return incidents.rules_hit(made, place or area(), moment)
+    return rule_table.rules_hit(made, place or area(), moment)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +32,7 @@ def rules(made, place=None, moment=NOON):
         (with_seen(seen(likelihood=0.4)), area(), NOON, "class_uncertain"),
         (with_seen(seen("car"), track=Track(BOX, BOX, 0, 10 * NS)), area(), NOON, "vehicle_stop"),
     ],
-    ids=(*incidents.RULES[:4], "loiter", "crowd", "class_uncertain", "vehicle_stop"),
+    ids=(*NAMES[:4], "loiter", "crowd", "class_uncertain", "vehicle_stop"),
 )
 def test_a_rule_is_hit(made, place, moment, rule):
     assert rules(made, place, moment) == (rule,)
@@ -75,9 +79,9 @@ def test_rules_come_in_the_order_of_the_table():
 
 
 def test_a_rule_once_hit_stays_hit_except_those_about_what_is_known_now():
-    before = course(rules=incidents.RULES)
+    before = course(rules=NAMES)
     sure = incidents.recognised(before, [seen()], "person", 0)
-    assert set(incidents.RULES) - set(rules(sure)) == {"motion", "class_uncertain"}
+    assert set(NAMES) - set(rules(sure)) == {"motion", "class_uncertain"}
 
 
 @pytest.mark.parametrize(
@@ -101,3 +105,28 @@ def test_the_priority_comes_from_the_area_then_its_restriction_then_the_class(la
 
 def test_priorities_of_classes_are_settings():
     assert incidents.priority(with_seen(seen("dog")), area(), PrioritySettings(animal="alarm")) is Priority.ALARM
+
+
+@pytest.mark.parametrize("rule", rule_table.TABLE, ids=lambda rule: rule.name)
+def test_every_row_of_the_table_is_complete(rule):
+    keys = {setting.name for setting in msgspec.structs.fields(CameraSettings)}
+    of_zones = {setting.name for setting in msgspec.structs.fields(ZoneSettings)} | {"zones"}
+    assert rule.name.replace("_", "").isalpha()
+    assert rule.parameter == "" or rule.parameter in keys & of_zones
+    assert rule.topic == "" or rule.topic.startswith("tns1:RuleEngine/")
+    assert NAMES.count(rule.name) == 1
+
+
+def test_a_rule_that_is_added_to_the_table_is_hit_told_and_said(monkeypatch):
+    row = rule_table.Rule(
+        "tail_gating", lambda *_: True, True, True, "", "close behind another", "tns1:RuleEngine/Mine"
+    )
+    monkeypatch.setattr(rule_table, "TABLE", (*rule_table.TABLE, row))
+    made = with_seen(seen(), rules=rules(with_seen(seen())))
+    told = telling.incident_event(made, "start", facts(rules_hit=made.rules), Priority.ROUTINE, "")[1]
+    known = facts(rules_hit=made.rules, visits=1, dwell_s=0)
+    assert made.rules == ("tail_gating",)
+    assert told.data.topic == row.topic
+    assert "close behind another" in sentences.grammar(known)
+    assert grounding.fault("A person stands at the gate, close behind another.", known) == ""
+    assert "tail gating" in templates.describe(known, "").summary

@@ -1,4 +1,4 @@
-"""The life of an incident as pure functions: what is remembered of it, the rules it hits, the facts it amounts to."""
+"""The life of an incident as pure functions: what is remembered of it, and the facts it amounts to."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pipeline.core.settings import PriorityName, PrioritySettings
 
 _RIDDEN = ("bicycle", "motorcycle")
-UNCERTAIN = 0.5  # below this likelihood the class is called uncertain
-_STOPPED_S = 10  # a vehicle that stands as long has stopped
 _HOUR_NS = 3_600_000_000_000
 
 PRIORITIES: dict[PriorityName, Priority] = {
@@ -170,13 +168,6 @@ def lasted_s(course: Course) -> float:
     return (course.frame.pts_ns - course.began_ns) / 1e9
 
 
-def rules_hit(course: Course, place: Area, moment: datetime | None) -> tuple[str, ...]:
-    """Name the rules that the incident hits so far, in the order of the table. Without a clock no hours hold."""
-    what = verdict(course)
-    hit = {name for name, hits in _RULES if hits(course, what, place, moment)}
-    return tuple(name for name in RULES if name in hit or (name in _STICKY and name in course.rules))
-
-
 def priority(course: Course, place: Area, rows: PrioritySettings) -> Priority:
     """By the area where it says so, by a restricted area, else by class."""
     if place.priority is not None:
@@ -259,40 +250,5 @@ def light_of(luma_mean: float, colour: float, moment: datetime | None) -> Light:
         return "lit"
     return "day"
 
-
-def _stays(course: Course, what: Verdict, place: Area, _moment: datetime | None) -> bool:
-    return what.group == "person" and dwell_s(course) >= place.loiter_s
-
-
-def _stopped(course: Course, what: Verdict, _place: Area, _moment: datetime | None) -> bool:
-    path = course.track
-    long = path is not None and (path.last_ns - path.first_ns) / 1e9 >= _STOPPED_S
-    return what.group == "vehicle" and long and path is not None and track.speed(path, "vehicle") == "still"
-
-
-def _late(_course: Course, what: Verdict, place: Area, moment: datetime | None) -> bool:
-    shut = bool(place.open_hours) and moment is not None and not times.within(place.open_hours, moment)
-    return shut and _may_be_somebody(what)
-
-
-def _may_be_somebody(what: Verdict) -> bool:
-    """Whether it is a person or a vehicle, or movement that nobody could name."""
-    return what.group in (None, "person", "vehicle")
-
-
-# fmt: off
-_RULES = (
-    ("motion",          lambda _c, what, _p, _m: what.group is None),
-    ("zone_entered",    lambda _c, what, place, _m: place.zone and what.group in ("person", "vehicle")),
-    ("restricted_zone", lambda _c, what, place, _m: place.restricted and _may_be_somebody(what)),
-    ("after_hours",     _late),
-    ("loiter",          _stays),
-    ("vehicle_stop",    _stopped),
-    ("crowd",           lambda _c, what, place, _m: what.group == "person" and what.most >= place.crowd),
-    ("class_uncertain", lambda _c, what, _p, _m: what.group is not None and what.likelihood < UNCERTAIN),
-)
-# fmt: on
-_STICKY = ("zone_entered", "restricted_zone", "after_hours", "loiter", "vehicle_stop", "crowd")  # once hit, hit
-RULES = tuple(name for name, _ in _RULES)
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -20,7 +20,7 @@ from pipeline.core.events import (
     milliseconds,
     rfc3339,
 )
-from pipeline.core.incident import incidents
+from pipeline.core.incident import incidents, rules
 from pipeline.core.messages import CameraChanged, EventKey, EventRaised, Keyframe, Priority
 
 if TYPE_CHECKING:
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 Ongoing = Literal["start", "update"]
 CameraState = Literal["lost", "found"]
 
-_TOPICS = (
-    ("loiter", "tns1:RuleEngine/LoiteringDetector/ObjectIsLoitering"),
-    ("zone_entered", "tns1:RuleEngine/FieldDetector/ObjectsInside"),
-    ("motion", "tns1:RuleEngine/CellMotionDetector/Motion"),
-)
-_OBJECT_TOPIC = "tns1:RuleEngine/ObjectDetection/Object"
 _CAMERA_TOPIC = "tns1:VideoSource/SignalLoss"
 
 _SEVERITY: dict[Priority, tuple[SeverityText, int]] = {  # numbers of OpenTelemetry's log model
@@ -114,7 +108,7 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
             continues=course.continues or UNSET,
             similar_to=course.similar or UNSET,
             features=_features(course) if ended_by is not None and course.vector else UNSET,
-            topic=next((topic for rule, topic in _TOPICS if rule in course.rules), _OBJECT_TOPIC),
+            topic=rules.topic(course.rules),
             media=_media(course, uri, ended=ended_by is not None),
             motion=_motion(course, moving=ended_by is None),
             scene=_scene(course),

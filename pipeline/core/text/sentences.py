@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING
 from unicodedata import category
 
+from pipeline.core.incident.rules import spoken_as
 from pipeline.core.text.templates import plural
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ KINDS = frozenset(
     )
 )
 """Tags that name what a thing may be rather than what it has with it."""
-
-RULES = {
-    "after_hours": "outside opening hours",
-    "restricted_zone": "in a restricted zone",
-    "loiter": "loitering",
-    "crowd": "a crowd",
-    "class_uncertain": "not recognised for certain",
-}
-"""How a sentence names a rule. What says nothing beyond the rest is left out."""
-UNSAID = ("motion", "zone_entered", "vehicle_stop")
 
 # fmt: off
 _STANDING = {"person": ("stand", "wait", "stay"), "vehicle": ("stand", "wait", "remain"), "animal": ("stand", "stay")}
@@ -169,8 +160,8 @@ def _visits(facts: Facts) -> list[str]:
 
 def rules(facts: Facts) -> list[str]:
     """What a sentence has to say of the rules that were hit; those of others are named by their own words."""
-    said = (rule for rule in facts.rules_hit if rule not in UNSAID)
-    return [RULES.get(rule) or f"rule {plain(rule.replace('_', ' '))}" for rule in said]
+    said = ((rule, spoken_as(rule)) for rule in facts.rules_hit)
+    return [f"rule {plain(rule.replace('_', ' '))}" if words is None else words for rule, words in said if words != ""]
 
 
 def _listed(words: list[str]) -> str:

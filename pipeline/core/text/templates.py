@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.core.events import Analysis, AnalysisStatus
+from pipeline.core.incident.rules import listed
 
 if TYPE_CHECKING:
     from pipeline.core.facts import Facts
@@ -56,7 +57,7 @@ def _summary(facts: Facts) -> str:
         sentence += f" The picture suggests: {', '.join(facts.tags)}."
     if facts.track.visits_last_hour > 1:
         sentence += f" {_ordinal(facts.track.visits_last_hour)} within an hour."
-    rules = [rule.replace("_", " ") for rule in facts.rules_hit if rule != "motion"]
+    rules = [rule.replace("_", " ") for rule in listed(facts.rules_hit)]
     return sentence + (f" Rules hit: {', '.join(rules)}." if rules else "")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from pipeline.core import times
-from pipeline.core.incident import areas, incidents
+from pipeline.core.incident import areas, incidents, rules
 from pipeline.core.incident.track import Track
 from pipeline.core.messages import Detection, FrameRef
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
@@ -32,7 +32,7 @@ _NS_PER_S = 1_000_000_000
 _BOX = (0.4, 0.4, 0.6, 0.8)
 _A_WEEKDAY = datetime(2026, 12, 1, tzinfo=UTC)  # any; a Tuesday
 _SURE = 0.9
-_PASSING_S, _STOPPED_S = 5, 10  # through the picture; long enough for a vehicle to have stopped
+_PASSING_S = 5  # through the picture
 _LONGEST_S = 24 * 3600
 _MINUTES = 24 * 60
 _DAYLIGHT_MIN, _NIGHT_MIN = 12 * 60, 3 * 60  # noon and 03:00: where the search for an hour begins
@@ -111,10 +111,10 @@ def tried(course: Course, area: Area, time: Time, dwell_s: int) -> Facts:
     moment = _moment(area, time)
     at_ns = Nanoseconds(dwell_s * _NS_PER_S)
     light: Light = "day" if time == "by day" else "night"
-    path = Track(_BOX, _BOX, Nanoseconds(0), at_ns) if course.track and dwell_s >= _STOPPED_S else course.track
+    path = Track(_BOX, _BOX, Nanoseconds(0), at_ns) if course.track and dwell_s >= rules.STOPPED_S else course.track
     frame = msgspec.structs.replace(course.frame, pts_ns=at_ns)
     stayed = msgspec.structs.replace(course, frame=frame, track=path, light=light)
-    judged = msgspec.structs.replace(stayed, rules=incidents.rules_hit(stayed, area, moment))
+    judged = msgspec.structs.replace(stayed, rules=rules.rules_hit(stayed, area, moment))
     return incidents.facts(judged, area, moment)
 
 
@@ -136,7 +136,7 @@ def _course(camera: CameraId, label: str, group: Group | None) -> Course:
 
 def _dwells(area: Area, book: Rulebook) -> tuple[int, ...]:
     """The lengths of a stay at which something may change: limits of the area and of the rules."""
-    edges = {_PASSING_S, _STOPPED_S, round(area.loiter_s)}
+    edges = {_PASSING_S, *map(round, rules.stays_s(area))}
     edges |= {round(edge) + more for rule in book.rule for edge in rule.if_.dwell_s or () for more in (0, 1)}
     return tuple(sorted(edge for edge in edges if _PASSING_S <= edge <= _LONGEST_S))
 
