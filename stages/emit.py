@@ -12,18 +12,15 @@ from pipeline.core import events
 from pipeline.core.errors import SinkUnavailableError
 from pipeline.core.incident import telling
 from pipeline.core.messages import EventRaised, EventsDelivered, SinkReported, Ticked
-from pipeline.core.settings import PASSING_SINKS
 from pipeline.core.stage import Stage
 from pipeline.eventlog import reader
-from stages.sinks.jsonl import JsonLines
 from stages.sinks.lines import Lines
 from stages.sinks.outlet import Outlet
 from stages.sinks.pictures import Pictures
-from stages.sinks.stdout import Stdout
+from stages.sinks.table import TABLE, Given
 
 if TYPE_CHECKING:
     from pipeline.core.messages import AnyMessage
-    from pipeline.core.settings import Sink
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import Nanoseconds
 
@@ -31,7 +28,6 @@ log = structlog.get_logger()
 
 _AT_ONCE = 64  # records a sink is given before messages are looked at again
 _CALM_S = 5.0  # without trouble for so long, a sink is told to be well again
-_WAITING_SHARE = 0.5  # of what may wait: a sink that is not durable is not waited for longer
 
 _encoder = msgspec.json.Encoder()
 
@@ -56,7 +52,9 @@ class Emit(Stage):
         self._pictures = Pictures(self._folder, self.context.keyframes, self._rows)
         self._kept = Outlet("pictures", self._pictures, self._log, durable=True)
         lines = Lines(self.context.settings.site, self._pictures.of)
-        self._sinks = [self._outlet(name, lines) for name in self._rows.sinks]
+        given = Given(self._rows, lines, self.context.stdout)
+        rows = ((name, TABLE[name]) for name in self._rows.sinks)
+        self._sinks = [Outlet(name, row.opened(given), self._log, durable=row.durable) for name, row in rows]
 
     def handle(self, message: AnyMessage) -> Outputs:
         """Deliver what there is; yield how far every sink is, and what is wrong with one."""
@@ -95,14 +93,6 @@ class Emit(Stage):
         """Close the sinks."""
         for outlet in (self._kept, *self._sinks):
             outlet.close()
-
-    def _outlet(self, name: Sink, lines: Lines) -> Outlet:
-        sink = (
-            Stdout(self.context.stdout, lines)
-            if name == "stdout"
-            else JsonLines(self._folder / "events.jsonl", self._rows, lines)
-        )
-        return Outlet(name, sink, self._log, durable=name not in PASSING_SINKS)
 
     def _deliver(self) -> None:
         """Keep the pictures first: a sink tells of those that are there."""
@@ -150,9 +140,11 @@ class Emit(Stage):
         """Pictures go where events wait for room; what nobody keeps is not waited for without end."""
         if any(outlet.failing for outlet in self._sinks if outlet.durable):
             self._pictures.make_room()
-        allowed = self._rows.max_waiting_mb * 1e6 * _WAITING_SHARE
-        for outlet in self._sinks:
-            if not outlet.durable and reader.bytes_behind(self._log, outlet.position) > allowed:
+        for name, outlet in zip(self._rows.sinks, self._sinks, strict=True):
+            share = TABLE[name].most_waiting
+            if share is None:
+                continue
+            if reader.bytes_behind(self._log, outlet.position) > self._rows.max_waiting_mb * 1e6 * share:
                 outlet.skip_to(reader.newest(self._log))
 
     def _note_timings(self, message: EventRaised) -> None:
