@@ -25,15 +25,20 @@ def table(title: str, head: tuple[str, ...], rows: list[tuple[object, ...]]) -> 
 def last_line(keys: dict[str, object], command: str) -> None:
     """Print where and with what it was measured, then the JSON object that programs read."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    model = next(
-        (line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine()
-    )
     print(f"\n{command}")
-    cpus = len(os.sched_getaffinity(0))
-    print(f"  {model}, {cpus} CPUs, Linux {platform.release()}, Python {platform.python_version()}")
+    print(f"  {machine()}")
     print("  " + ", ".join(f"{name} {version}" for name, version in versions.items()))
     sys.stdout.flush()
     print(json.dumps(keys), flush=True)
+
+
+def machine() -> str:
+    """Return where it was measured: processor, cores that may be used, Linux and Python."""
+    model = next(
+        (line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine()
+    )
+    cpus = len(os.sched_getaffinity(0))
+    return f"{model}, {cpus} CPUs, Linux {platform.release()}, Python {platform.python_version()}"
 
 
 def cpu_s() -> float:

@@ -133,6 +133,9 @@ BENCHMARKS = {
         "rounds", "started", "ended", "not_ended_once", "sequence_gaps", "repeated_ids", "torn", "frames_checked",
         "leaked", "zombies", "restart_to_first_frame_ms_p50", "restarts_told",
     }),
+    "pipelined": (["--rounds", "1", "--seconds", "8", "--model", "none"], None, {
+        "latency_vs_sequential", "staged_ms", "sequential_ms", "incidents",
+    }),
     "llm_soak": (
         [
             "--requests", "9", "--warm-up", "3", "--arrivals", "2", "--rounds", "1", "--a-round", "1", "--threads", "1",

