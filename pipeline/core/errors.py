@@ -63,5 +63,9 @@ class SinkUnavailableError(PipelineError):
     """A sink cannot take an event now; the event stays in the log and is offered again."""
 
 
+class SinkBusyError(PipelineError):
+    """A sink still works on what it was given; nothing is wrong, and the event is offered again."""
+
+
 class NoteError(PipelineError):
     """A standing note cannot be taken; the text says why and what to write instead."""

@@ -32,8 +32,8 @@ Side = Annotated[int, Meta(ge=16, le=16384)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Slots = Annotated[int, Meta(ge=4, le=1024)]
 Outline = Annotated[Polygon, Meta(min_length=3, max_length=1000)]
-Sink = Literal["jsonl", "stdout"]
-PASSING_SINKS: tuple[Sink, ...] = ("stdout",)
+Sink = Literal["jsonl", "stdout", "serial"]
+PASSING_SINKS: tuple[Sink, ...] = ("stdout", "serial")
 """Sinks that keep nothing: whoever does not read them has missed it, which is no failure of the daemon."""
 PriorityName = Literal["alarm", "warning", "routine"]
 _WRITTEN = {
@@ -214,6 +214,8 @@ class EmitSettings(_Section, frozen=True):
     fsync: Literal["never", "incident", "always"] = "incident"
     reserve_mb: Positive = 16.0  # of the disk, taken beforehand: for events when it is full
     max_waiting_mb: Positive = 256.0  # of events that wait for a sink while the disk has room
+    serial_port: str = ""  # of the sink `serial`
+    serial_baud: Annotated[int, Meta(ge=300, le=4_000_000)] = 115_200  # bits a second
 
 
 class GovernorSettings(_Section, frozen=True):
@@ -421,6 +423,13 @@ def _plainly(text: str, kind: Any) -> str:
     return f"{text}: {way}" if way else text
 
 
+def _sinks(emit: EmitSettings) -> Iterator[tuple[str, str]]:
+    if len(set(emit.sinks)) < len(emit.sinks):
+        yield "emit.sinks", "every sink once: twice the same would write every event twice"
+    if "serial" in emit.sinks and not emit.serial_port:
+        yield "emit.serial_port", 'the sink `serial` needs a device, e.g. serial_port = "/dev/ttyUSB0"'
+
+
 def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield what each key allows but all together do not."""
     try:
@@ -432,8 +441,7 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "capture.reconnect_first_s", "the first pause is longer than capture.reconnect_most_s allows"
     if settings.runtime.restart_first_s > settings.runtime.restart_most_s:
         yield "runtime.restart_first_s", "the first pause is longer than runtime.restart_most_s allows"
-    if len(set(settings.emit.sinks)) < len(settings.emit.sinks):
-        yield "emit.sinks", "every sink once: twice the same would write every event twice"
+    yield from _sinks(settings.emit)
     yield from _hours("trigger.open_hours", settings.trigger.open_hours)
     for name, camera in settings.cameras.items():
         where = f"cameras.{name}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from pipeline.core.errors import SinkUnavailableError
+from pipeline.core.errors import SinkBusyError, SinkUnavailableError
 from pipeline.eventlog import entries
 from pipeline.eventlog.cursor import Cursor, Place
 from pipeline.eventlog.reader import LogReader, newest
@@ -41,7 +41,8 @@ class Sink(Protocol):
             How many bytes of it are taken now; None: all.
 
         Raises:
-            SinkUnavailableError: It does not take it now.
+            SinkBusyError: It takes it when it has done with what it was given.
+            SinkUnavailableError: It does not take it now, and something is wrong.
         """
         ...
 
@@ -136,6 +137,9 @@ class Outlet:
         try:
             while (taken := self._sink.deliver(logged, self._cursor.place.offset)) is not None:
                 self._cursor.move(Place(self.position, taken))
+        except SinkBusyError:  # it goes on when it can, and nothing is wrong
+            self.failing = ""
+            return False
         except SinkUnavailableError as error:
             self.failing = str(error)
             return False

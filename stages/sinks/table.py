@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from stages.sinks.jsonl import JsonLines
+from stages.sinks.serial import Serial
 from stages.sinks.stdout import Stdout
 
 if TYPE_CHECKING:
@@ -56,10 +57,15 @@ def _stdout(given: Given) -> Sink:
     return Stdout(given.stdout, given.lines)
 
 
+def _serial(given: Given) -> Sink:
+    return Serial(given.rows.serial_port, given.rows.serial_baud, given.lines)
+
+
 # fmt: off
 TABLE: dict[settings.Sink, Row] = {
     # name         opened   reads                                           durable  most_waiting
     "jsonl":  Row(_jsonl,  ("folder", "rotate_mb", "keep_files", "fsync"),  True,    None),
     "stdout": Row(_stdout, (),                                              False,   0.5),
+    "serial": Row(_serial, ("serial_port", "serial_baud"),                  False,   0.5),
 }
 # fmt: on
