@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.core import messages as m
 from pipeline.core.errors import TopologyError
@@ -29,17 +29,42 @@ class Input(NamedTuple):
 
 
 class StageRow(NamedTuple):
-    """One process, or one a camera."""
+    """One process, or one a camera.
 
-    implementation: str  # "module:Class", imported only in the child
+    Attributes:
+        implementation: "module:Class", imported only in the child.
+        reads: Links, and how each is bounded.
+        writes: Links.
+        per_camera: Whether there is one for every camera.
+        ticks: Whether it is told twice a second that time goes by.
+        infers: Whether its work is inference, which heats.
+        role: The teller is told of restarts, and raises the events about them; the governor is told what all others do.
+        replaceable: Whether it may be replaced while the daemon runs, as it remembers nothing that matters.
+        nice: Of the process.
+        load: Heavy ones compute on the big cores.
+        realtime: Whether it goes before everything else where [placement] asks for it.
+        stalled_after_s: Without a beat for so long it is replaced.
+        message_ms: Budget: what 19 of 20 messages take at most, on the machine of DECISIONS.md, with the models that
+            come with it; without the sentences of a language model, each forward of which is a piece of its own.
+        memory_mb: Budget: of one process, shared pages divided by who shares them (`tests.bench.processes`).
+        held_by: The setting that holds it to its budgets.
+    """
+
+    implementation: str
     reads: dict[str, Input]
     writes: tuple[str, ...]
     per_camera: bool
-    ticks: bool  # whether it is told twice a second that time goes by
+    ticks: bool
+    infers: bool
+    role: Literal["", "teller", "governor"]
+    replaceable: bool
     nice: int
-    load: Load  # heavy ones compute on the big cores
-    realtime: bool  # where [placement] asks for it
-    stalled_after_s: float  # without a beat for so long it is replaced
+    load: Load
+    realtime: bool
+    stalled_after_s: float
+    message_ms: float
+    memory_mb: float
+    held_by: str
 
     @property
     def source(self) -> bool:
@@ -68,24 +93,51 @@ LINKS = {
     "deliveries": Link((m.EventsDelivered, m.SinkReported), "3 an incident", "how far the sinks are, and which of them does not take events"),
 }
 
-# stage          implementation                   reads                                               writes                              camera ticks  nice load     rr     stalled
+# In the order in which frames pass them.
 STAGES = {
-    "capture":  StageRow("stages.capture:Capture",   {},                                              ("frames", "cameras"),              True,  False, -5, "light", True,  30.0),
-    "motion":   StageRow("stages.motion:Motion",     {"frames": LATEST},                              ("motion",),                        True,  False,  0, "light", False, 10.0),
-    "classify": StageRow("stages.classify:Classify", {"motion": LATEST},                              ("scenes",),                        False, False,  0, "light", False, 10.0),
-    "govern":   StageRow("stages.govern:Govern",     {},                                              ("device",),                        False, True,  -5, "light", False, 10.0),
-    "trigger":  StageRow("stages.trigger:Trigger",   {"cameras": ALL, "deliveries": ALL, "features": ALL,
-                                                      "reports": ALL, "device": ALL, "scenes": LATEST}, ("encodes", "incidents", "events"), False, True,  -5, "light", True,  10.0),
-    "encode":   StageRow("stages.encode:Encode",     {"encodes": URGENT},                             ("features",),                      False, False,  5, "heavy", False, 30.0),
-    "describe": StageRow("stages.describe:Describe", {"incidents": STORM},                            ("reports",),                       False, True,   5, "heavy", False, 120.0),
-    "emit":     StageRow("stages.emit:Emit",         {"events": ALL},                                 ("deliveries",),                    False, True,   0, "light", False, 30.0),
+    "capture":  StageRow(implementation="stages.capture:Capture",    reads={}, writes=("frames", "cameras"),
+                         per_camera=True,  ticks=False, infers=False, role="",         replaceable=False,
+                         nice=-5, load="light", realtime=True,  stalled_after_s= 30.0,
+                         message_ms=30.0, memory_mb= 60.0, held_by="capture.frames_per_s"),
+    "motion":   StageRow(implementation="stages.motion:Motion",      reads={"frames": LATEST}, writes=("motion",),
+                         per_camera=True,  ticks=False, infers=False, role="",         replaceable=True,
+                         nice= 0, load="light", realtime=False, stalled_after_s= 10.0,
+                         message_ms=15.0, memory_mb= 60.0, held_by="capture.frames_per_s"),
+    "classify": StageRow(implementation="stages.classify:Classify",  reads={"motion": LATEST}, writes=("scenes",),
+                         per_camera=False, ticks=False, infers=False, role="",         replaceable=True,
+                         nice= 0, load="light", realtime=False, stalled_after_s= 10.0,
+                         message_ms=60.0, memory_mb= 80.0, held_by="classify.looks_per_s"),
+    "govern":   StageRow(implementation="stages.govern:Govern",      reads={}, writes=("device",),
+                         per_camera=False, ticks=True,  infers=False, role="governor", replaceable=False,
+                         nice=-5, load="light", realtime=False, stalled_after_s= 10.0,
+                         message_ms=20.0, memory_mb= 40.0, held_by="governor.zones"),
+    "trigger":  StageRow(implementation="stages.trigger:Trigger",    reads={"cameras": ALL, "deliveries": ALL, "features": ALL, "reports": ALL,
+                                                                            "device": ALL, "scenes": LATEST}, writes=("encodes", "incidents", "events"),
+                         per_camera=False, ticks=True,  infers=False, role="teller",   replaceable=False,
+                         nice=-5, load="light", realtime=True,  stalled_after_s= 10.0,
+                         message_ms=10.0, memory_mb= 60.0, held_by="trigger.max_s"),
+    "encode":   StageRow(implementation="stages.encode:Encode",      reads={"encodes": URGENT}, writes=("features",),
+                         per_camera=False, ticks=False, infers=True,  role="",         replaceable=True,
+                         nice= 5, load="heavy", realtime=False, stalled_after_s= 30.0,
+                         message_ms=60.0, memory_mb=100.0, held_by="encode.model"),
+    "describe": StageRow(implementation="stages.describe:Describe",  reads={"incidents": STORM}, writes=("reports",),
+                         per_camera=False, ticks=True,  infers=True,  role="",         replaceable=True,
+                         nice= 5, load="heavy", realtime=False, stalled_after_s=120.0,
+                         message_ms=20.0, memory_mb=300.0, held_by="describe.model"),
+    "emit":     StageRow(implementation="stages.emit:Emit",          reads={"events": ALL}, writes=("deliveries",),
+                         per_camera=False, ticks=True,  infers=False, role="",         replaceable=False,
+                         nice= 0, load="light", realtime=False, stalled_after_s= 30.0,
+                         message_ms=30.0, memory_mb= 60.0, held_by="emit.jpeg_quality"),
 }
 # fmt: on
 
-TELLER = "trigger"  # the stage that is told of restarts, and raises the events about them
-GOVERNOR = "govern"  # the stage that is told what all others do
-REPLACEABLE = ("motion", "classify", "encode", "describe")  # while the daemon runs: they remember nothing that matters
-INFERRING = ("encode", "describe")  # whose work heats
+SHUTDOWN = ("capture", "motion", "classify", "govern", "trigger", "encode", "describe", "emit")
+"""The order in which stages are told to end: sources first, so that nothing new comes; trigger before those that answer
+its last questions; emit last, which delivers what they said."""
+
+TELLER = next(name for name, row in STAGES.items() if row.role == "teller")
+GOVERNOR = next(name for name, row in STAGES.items() if row.role == "governor")
+INFERRING = tuple(name for name, row in STAGES.items() if row.infers)
 
 
 def link_of(message: type[m.Message] | m.Message) -> str:

@@ -10,6 +10,8 @@ import shlex
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
+from pipeline.core import sources
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 HIDDEN = "…"
 """Stands for what may be a host or a part of a password."""
 
-_LOCAL = ("file", "synthetic", "v4l2")  # they hold no secret: what follows is a path, or how to draw
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,15}")
 _AUTHORITY = re.compile(r"[^/?#\\]*")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]*(?:%[\w.-]*)?\]|[^\s/?#\\@:;,&=]*)(:[0-9]{1,5}(?![^/?#\\;,&=\s]))?")
@@ -39,15 +40,16 @@ def redacted(url: str) -> str:
         return _without_scheme(url)
     if not _SCHEME.fullmatch(scheme):
         return f"{HIDDEN}://{_host(rest)}"
-    if scheme.lower() in _LOCAL:
-        authority, slash, path = rest.partition("/")
-        return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}" if scheme.lower() != "synthetic" else url
-    return f"{scheme}://{_host(rest)}"
+    kind = sources.SCHEMES.get(scheme.lower())
+    if kind is None or kind.shown == "host":
+        return f"{scheme}://{_host(rest)}"
+    authority, slash, path = rest.partition("/")
+    return url if kind.shown == "whole" else f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def _without_scheme(text: str) -> str:
     """A file or a device; or an address that was mistyped, such as rtsp:user:password@host."""
-    if text.startswith((".", "v4l2:", "synthetic:")) or (text.startswith("/") and not text.startswith("//")):
+    if text.startswith((".", *sources.LOCAL)) or (text.startswith("/") and not text.startswith("//")):
         return text
     typed = _MISTYPED.match(text)
     if re.match(r"[^@]*:.*@", text, re.DOTALL):

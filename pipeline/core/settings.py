@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from msgspec import Meta, field
 
-from pipeline.core import files
+from pipeline.core import files, sources
 from pipeline.core.errors import ConfigError
 from pipeline.core.geometry import Polygon
 from pipeline.core.printing import printable
@@ -45,7 +45,6 @@ _WRITTEN = {
 """How a value of a kind is written, for whoever wrote another."""
 
 _LINE_MOST = 2000  # letters
-_KINDS = ("rtsp", "rtsps", "http", "https", "file", "v4l2", "synthetic")  # of sources; a path has none
 
 
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -460,16 +459,15 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
     """A kind of source that there is not is a file that is not there, for the capture; said here it is noticed."""
-    kinds = "rtsp://, http://, /dev/video0, a file or synthetic://"
     if not text.strip() or text != text.strip():
-        yield where, f"a camera needs a source, without spaces around it: {kinds}"
-    elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in _KINDS:
-        near = difflib.get_close_matches(kind[1].lower(), _KINDS, 1, 0.5)
+        yield where, f"a camera needs a source, without spaces around it: {sources.HOW}"
+    elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in sources.SCHEMES:
+        near = difflib.get_close_matches(kind[1].lower(), sources.SCHEMES, 1, 0.5)
         named = (
             f"no kind of source `{kind[1]}:`" if near or text[kind.end() :].startswith("//") else "no kind of source"
         )
-        yield where, named + (f"; did you mean `{near[0]}`?" if near else f"; use {kinds}")
-    elif kind and kind[1].lower() in _KINDS[:4] and not text[kind.end() :].startswith("//"):
+        yield where, named + (f"; did you mean `{near[0]}`?" if near else f"; use {sources.HOW}")
+    elif kind and sources.SCHEMES[kind[1].lower()].shown == "host" and not text[kind.end() :].startswith("//"):
         yield where, f"`{kind[1]}:` is followed by `//`"
 
 

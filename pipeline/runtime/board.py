@@ -91,7 +91,7 @@ class BoardLimits:
 
     def recycle(self, name: str) -> bool:
         """Have a process replaced as soon as no incident is open: the supervisor reads it here. False: it stays."""
-        if topology.split(name)[0] not in topology.REPLACEABLE:
+        if not topology.STAGES[topology.split(name)[0]].replaceable:
             return False
         self._board.set(name, Word.RECYCLE, self._board.get(name, Word.RECYCLE) + 1)
         return True

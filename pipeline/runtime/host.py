@@ -120,11 +120,11 @@ class Host:
             return
         self._ticked_ns = now
         utc = Nanoseconds(time.time_ns())
-        work = loads.work(self._board, now) if self._kind == topology.GOVERNOR else None
+        work = loads.work(self._board, now) if self._row.role == "governor" else None
         energy_j = self._board.get(Board.DEVICE, Word.ENERGY_MJ) / 1e3 or None
         tick = Ticked(pts_ns=self._timeline(now), utc_ns=utc, drops=self._drops(), work=work, energy_j=energy_j)
         self._handle(stage, tick)
-        if self._kind == topology.TELLER:
+        if self._row.role == "teller":
             self._tell_restarts(stage, now)
 
     def _drops(self) -> dict[str, int]:
@@ -157,7 +157,7 @@ class Host:
     def _handle(self, stage: Stage, message: AnyMessage) -> None:
         received = Nanoseconds(time.monotonic_ns())
         self._counts[Word.HANDLED] += 1
-        infers = self._kind in topology.INFERRING and not self._row.ticks
+        infers = self._row.infers and not self._row.ticks
         self._guarded(lambda: stage.handle(message), type(message).__name__, message.hops, received, infers=infers)
 
     def _guarded(

@@ -62,8 +62,8 @@ class Lockstep:
             for message in self._decoded_ahead(name, self.source.produce()):
                 self._follow(iter((message,)))
         finally:
-            for stage in self._stages.values():
-                self._follow(stage.finish())
+            for stage_name in topology.SHUTDOWN:
+                self._follow(self._stages[stage_name].finish())
             for stage in self._stages.values():
                 stage.close()
 

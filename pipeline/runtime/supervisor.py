@@ -122,7 +122,7 @@ class Supervisor:
         return self.board.get(topology.TELLER, Word.GIVEN_UP)
 
     def stop(self) -> None:
-        """End the stages in the order in which frames pass them, each within the deadline; kill what does not end.
+        """End the stages in the order of `topology.SHUTDOWN`, each within the deadline; kill what does not end.
 
         Those before trigger get a part of the time, all processes of a stage together: a camera that does not answer
         must not take from trigger and emit what they need to end incidents.
@@ -130,7 +130,7 @@ class Supervisor:
         self.stopping = True
         allowed_s = self._settings.runtime.stop_s
         deadline = time.monotonic() + allowed_s
-        for stage in topology.STAGES:  # sources first; those that answer trigger's last questions come after it
+        for stage in topology.SHUTDOWN:
             group = [child for name, child in self.children.items() if topology.split(name)[0] == stage]
             for child in group:
                 self._signal(child, STOP)
@@ -308,4 +308,4 @@ _OF_A_LIFE = (
     *(Word.OLDEST_NS, Word.BUSY_NS, Word.MISSED, Word.OPEN, Word.ENDED, Word.SPENT, Word.PIECES, Word.PIECES_NS),
     *(Word.GIVEN_UP, Word.UNDELIVERED),
 )
-_HURRIED = tuple(topology.STAGES)[: list(topology.STAGES).index(topology.TELLER)]
+_HURRIED = topology.SHUTDOWN[: topology.SHUTDOWN.index(topology.TELLER)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from pipeline.core import sources
 from pipeline.core.errors import SourceError
 from pipeline.core.secrets import redacted
 from stages.sources.footage import Footage
@@ -14,29 +15,49 @@ from stages.sources.stream import Stream
 from stages.sources.synthetic import Synthetic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pipeline.core.settings import CameraSettings, CaptureSettings
     from stages.sources.picture import Source
 
-_LIVE = ("rtsp://", "rtsps://", "http://", "https://", "v4l2:", "/dev/video")
+_Opener: TypeAlias = "Callable[[str, CameraSettings, CaptureSettings], Source]"
+"""From an address with its scheme in small letters, and the settings it is opened with."""
 
 
 def is_live(source: str) -> bool:
     """Whether pictures come when they come, rather than when they are asked for."""
-    return source.lower().startswith(_LIVE)
+    kind = sources.kind_of(source)
+    return kind is not None and kind.live
 
 
 def opened(camera: CameraSettings, capture: CaptureSettings) -> Source:
     """Open a camera's source. Raises SourceError."""
-    scheme, separator, rest = camera.source.partition("://")
-    source = f"{scheme.lower()}{separator}{rest}" if separator else camera.source
-    if is_live(source):
-        return Stream(source, capture, rotation=camera.rotation)
-    if source.startswith("synthetic:"):
-        return Synthetic(source)
-    if "://" in source and not source.startswith("file://"):
-        raise SourceError(
-            f"{redacted(source)}: no such kind of source: use rtsp://, http://, /dev/videoN, a file or synthetic://"
-        )
+    source = sources.spelt(camera.source)
+    kind = sources.kind_of(source)
+    if kind is None:
+        raise SourceError(f"{redacted(source)}: no such kind of source: use {sources.HOW}")
+    return OPENERS[kind.name](source, camera, capture)
+
+
+def _stream(source: str, camera: CameraSettings, capture: CaptureSettings) -> Source:
+    return Stream(source, capture, rotation=camera.rotation)
+
+
+def _footage(source: str, camera: CameraSettings, _capture: CaptureSettings) -> Source:
     named = os.fsdecode(unquote_to_bytes(urlsplit(source).path)) if source.startswith("file://") else source
     mistyped = redacted(camera.source) if redacted(camera.source) != camera.source else ""  # an address, most likely
     return Footage(Path(named), rotation=camera.rotation, name=mistyped)
+
+
+def _synthetic(source: str, _camera: CameraSettings, _capture: CaptureSettings) -> Source:
+    return Synthetic(source)
+
+
+OPENERS: dict[str, _Opener] = {
+    "rtsp": _stream,
+    "http": _stream,
+    "v4l2": _stream,
+    "file": _footage,
+    "synthetic": _synthetic,
+}
+"""What opens each kind of `core/sources.py`."""

@@ -10,6 +10,7 @@ import av.error
 
 from pipeline.core.errors import SourceError
 from pipeline.core.secrets import redacted
+from pipeline.core.sources import kind_of
 from stages.sources.decoder import DecodedPicture, Decoder
 
 if TYPE_CHECKING:
@@ -68,15 +69,20 @@ class Stream:
 def options(url: str, settings: CaptureSettings) -> dict[str, str]:
     """Return libav's options for a kind of source: TCP for RTSP, since a lost UDP packet is a torn picture."""
     read_us = str(round(settings.read_timeout_s * _MICROSECONDS))
-    if url.startswith(("rtsp://", "rtsps://")):
-        return {"rtsp_transport": "tcp", "timeout": read_us, "fflags": "nobuffer", "max_delay": "500000"}
-    if url.startswith(("http://", "https://")):
-        return {"rw_timeout": read_us, "fflags": "nobuffer"}
-    return {}
+    of_kinds = {
+        "rtsp": {"rtsp_transport": "tcp", "timeout": read_us, "fflags": "nobuffer", "max_delay": "500000"},
+        "http": {"rw_timeout": read_us, "fflags": "nobuffer"},
+    }
+    return of_kinds.get(_kind(url), {})
+
+
+def _kind(url: str) -> str:
+    kind = kind_of(url)
+    return kind.name if kind else ""
 
 
 def _is_device(url: str) -> bool:
-    return url.startswith(("v4l2:", "/dev/video"))
+    return _kind(url) == "v4l2"
 
 
 def _remedy(url: str, error: Exception, waited_s: float, settings: CaptureSettings) -> str:

@@ -103,6 +103,15 @@ def _pids(board: Board) -> list[int]:
     return [board.get(name, Word.PID) for name in board.names[1:]]
 
 
+def _budgets(board: Board) -> None:
+    """Print what each idle stage takes beside its budget of the stage table."""
+    rows = []
+    for name in board.names[1:]:
+        budget_mb = topology.STAGES[topology.split(name)[0]].memory_mb
+        rows.append((name, f"{_pss_mb([board.get(name, Word.PID)]):.0f}", f"{budget_mb:.0f}"))
+    table("Each stage, idle", ("process", "PSS MB", "budget MB"), rows)
+
+
 def forked(folder: Path) -> tuple[float, float]:
     """PSS in MB of all idle stages of a daemon, and seconds from the command to all ready."""
     began = time.monotonic()
@@ -111,6 +120,7 @@ def forked(folder: Path) -> tuple[float, float]:
     ready_s = time.monotonic() - began
     time.sleep(1)
     pss = _pss_mb(_pids(board))
+    _budgets(board)
     daemon.send_signal(signal.SIGTERM)
     daemon.wait(20)
     return pss, ready_s

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.core import sources
 from pipeline.core.errors import SourceError
 from pipeline.core.frames import picture_bytes
 from pipeline.core.secrets import redacted
 from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.decoder import Timeline
-from stages.sources.opening import is_live, opened
+from stages.sources.opening import OPENERS, is_live, opened
 from stages.sources.stream import options
 from stages.sources.synthetic import Synthetic
 from tests.fakes import NS, picture
@@ -96,6 +97,32 @@ def test_a_camera_is_named_by_its_host_alone_and_a_file_or_device_by_its_path(ur
 )
 def test_cameras_are_live_and_files_are_not(source, expected):
     assert is_live(source) is expected
+
+
+def test_every_kind_of_source_has_what_opens_it():
+    assert set(OPENERS) == {kind.name for kind in sources.TABLE}
+
+
+@pytest.mark.parametrize("kind", sources.TABLE, ids=lambda kind: kind.name)
+def test_every_row_of_the_table_of_kinds_is_complete(kind):
+    assert [sources.kind_of(begin.upper() + "x") for begin in kind.begins] == [kind] * len(kind.begins)
+    assert all(begin == begin.lower() for begin in kind.begins)
+    assert kind.name in sources.SCHEMES
+    assert kind.written in sources.HOW
+    assert all(begin.endswith("://") for begin in kind.begins) or kind.shown != "host"
+
+
+@pytest.mark.parametrize(
+    ("written", "spelt"),
+    [
+        ("RTSP://User@Gate/Sub", "rtsp://User@Gate/Sub"),
+        ("V4L2:/dev/video0", "v4l2:/dev/video0"),
+        ("Clips/Walk.mp4", "Clips/Walk.mp4"),
+        ("File:Walk.mp4", "File:Walk.mp4"),
+    ],
+)
+def test_an_address_is_opened_with_its_scheme_in_small_letters_and_a_path_as_it_is(written, spelt):
+    assert sources.spelt(written) == spelt
 
 
 def test_an_unknown_kind_of_source_is_refused_without_its_password():

@@ -9,6 +9,7 @@ from pipeline import topology
 from pipeline.core.errors import TopologyError
 from pipeline.core.inbox import Keep
 from pipeline.core.messages import AnyMessage, FrameCaptured, StageRestarted, Ticked
+from pipeline.core.settings import Settings
 from pipeline.core.stage import Stage
 from pipeline.topology import LINKS, STAGES, Link
 
@@ -113,5 +114,31 @@ def test_the_chart_names_every_stage_and_every_link():
         assert f"-->|{link}|" in chart
 
 
-def test_the_stage_that_is_told_of_restarts_exists():
-    assert topology.TELLER in STAGES
+def test_one_stage_is_told_of_restarts_and_one_what_all_do():
+    roles = sorted(row.role for row in STAGES.values() if row.role)
+    assert roles == ["governor", "teller"]
+
+
+def test_every_stage_ends_after_those_that_write_to_it_except_for_answers():
+    assert sorted(topology.SHUTDOWN) == sorted(STAGES)
+    asked = {reader for link in STAGES[topology.TELLER].writes for reader in topology.readers(link)}
+    for writer, row in STAGES.items():
+        for reader in (reader for link in row.writes for reader in topology.readers(link)):
+            answers = reader == topology.TELLER and writer in asked
+            assert answers or topology.SHUTDOWN.index(writer) < topology.SHUTDOWN.index(reader)
+    assert topology.SHUTDOWN[-1] == "emit"
+
+
+def test_what_answers_ends_before_what_delivers_the_answers():
+    order = topology.SHUTDOWN.index
+    assert order(topology.TELLER) < order("encode") < order("emit")
+    assert order(topology.TELLER) < order("describe") < order("emit")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_has_budgets_and_a_setting_that_holds_it_to_them(stage):
+    row = STAGES[stage]
+    table, _, key = row.held_by.partition(".")
+    assert hasattr(getattr(Settings(), table), key)
+    assert 0 < row.message_ms < row.stalled_after_s * 1000
+    assert row.memory_mb > 0
