@@ -15,7 +15,7 @@ from tests.bench.bars import BARS
 from tools import measurements
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 DECISIONS = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
 IMPORTED_AS = {
     "opencv-python": "cv2",
@@ -60,11 +60,11 @@ def test_the_schema_that_is_kept_is_the_schema_of_the_types():
 
 
 @pytest.mark.parametrize("command", sorted(cli.main.commands))
-def test_every_command_has_help_and_is_in_the_readme(command):
+def test_every_command_has_help_and_is_in_the_documents(command):
     result = CliRunner().invoke(cli.main, [command, "--help"])
     assert result.exit_code == 0
     assert len(result.output.splitlines()) > 4
-    assert f"pipeline {command}" in README
+    assert f"pipeline {command}" in COMMANDS
 
 
 @pytest.mark.parametrize("stage", topology.STAGES)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 State = Literal["ok", "note", "trouble"]
 
 _MB = 1e6
-_IDLE_MB = 150.0  # all stages, without cameras (DECISIONS.md, "What it measured")
+_IDLE_MB = 150.0  # all stages, without cameras (`tests.bench.processes`)
 _CAMERA_MB = 30.0  # its two processes
 _MODEL_FACTOR = 1.5  # resident memory of a language model, of its files (measured: 1.36 at 1.5B)
 _EASY = 1.5  # so many times what is needed, and nobody need think of it

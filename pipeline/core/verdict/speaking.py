@@ -48,7 +48,7 @@ _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper fiel
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
-_WORDS_COUNT = 0.33  # of what the first two steps make of a note, beside what the third does; DECISIONS.md has the fit
+_WORDS_COUNT = 0.33  # of what the first two steps make of a note, beside what the third does; decision 009.11 has the fit
 
 _HEADS = frozenset(
     ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
