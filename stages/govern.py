@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import structlog
 
 from pipeline.core.device import energy, governor, shedding, sysfs, watches
-from pipeline.core.device.limits import FREE, Rung
+from pipeline.core.device.limits import FREE, LEVELS, Rung
 from pipeline.core.messages import DeviceReported, Priority, Ticked
 from pipeline.core.stage import Stage
 from stages.knobs import Knobs
@@ -30,24 +30,6 @@ _DUMMIES = ("acpitz",)  # on many PCs a number that never changes, which would b
 _INFERS = 0.05  # of the time: less is no inference that heats
 _ODD_TRIP_C = (50.0, 120.0)  # a trip outside is none that a board runs to
 _KEPT = "frequencies.json"
-
-
-class _Means(NamedTuple):
-    """What a level means where frequencies can be set, and where they cannot."""
-
-    duty: float  # share of time that inference may take, in place of the frequency
-    stride: int  # every so many-th picture is looked at
-
-
-# fmt: off
-_MEANS = (
-    _Means(1.00, 1),
-    _Means(0.85, 1),
-    _Means(0.70, 1),
-    _Means(0.55, 2),
-    _Means(0.40, 2),
-)
-# fmt: on
 
 
 class Govern(Stage):
@@ -196,9 +178,9 @@ class Govern(Stage):
         limits = self.context.limits.get()
         temp = None if math.isnan(found.temp_c) else round(found.temp_c, 1)
         if self._settings.mode == "act":
-            self._knobs.hold(governor.LEVELS[found.level])
-            means = _MEANS[found.level]
-            duty = 1.0 if self._knobs and not self._knobs.failing else means.duty
+            means = LEVELS[found.level]
+            self._knobs.hold(means.speed)
+            duty = 1.0 if self._knobs and not self._knobs.failing else means.speed
             limits = limits._replace(level=found.level, paused=found.paused, duty=duty, stride=means.stride)
         else:
             limits = limits._replace(level=found.level, observing=True)

@@ -58,7 +58,10 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, early.leave)  # and nothing that was started goes on
     options = ["-n", given.workers, *(["-k", given.select] if given.select else []), *given.paths]
-    found = [_ran(run, options, given.seed) for run in given.runs]
+    found = []
+    for run in given.runs:
+        found.append(_ran(run, options, given.seed))
+        print(f"{run}: {found[-1].passed} passed in {found[-1].seconds:.0f} s", *found[-1].failed, file=sys.stderr)
     rows = [(one.run, one.passed, len(one.failed), f"{one.seconds:.0f}", one.how) for one in found]
     table("Tests in circumstances that they must not depend on", ("run", "passed", "failed", "s", "how"), rows)
     for one in found:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.device.limits import Limits, Rung, packed, unpacked
+from pipeline.core.device.limits import CAUSES, EMERGENCY, LEVELS, RUNGS, Limits, Rung, packed, rung_of_level, unpacked
 from pipeline.core.device.shedding import Load, State, step
 
 BUSY = Load(spent=0.9)
@@ -126,3 +126,21 @@ def test_limits_come_out_of_their_word_as_they_went_in(limits):
 
 def test_a_word_that_nobody_wrote_holds_nothing_back():
     assert unpacked(0) == Limits()
+
+
+def test_every_rung_has_a_row_in_the_order_of_the_ladder():
+    assert list(RUNGS) == list(Rung)
+    assert len({rung.meaning for rung in Rung}) == len(Rung)
+
+
+def test_a_hotter_level_is_slower_looks_no_oftener_and_gives_up_no_less():
+    rungs_of_levels = [rung_of_level(level) for level in range(len(LEVELS))]
+    assert [level.speed for level in LEVELS] == sorted({level.speed for level in LEVELS}, reverse=True)
+    assert [level.stride for level in LEVELS] == sorted(level.stride for level in LEVELS)
+    assert rungs_of_levels == sorted(rungs_of_levels)
+    assert rung_of_level(len(LEVELS) + 1) is rungs_of_levels[-1]
+
+
+def test_in_an_emergency_the_language_model_is_silent():
+    assert Limits(rung=EMERGENCY).silent
+    assert all(cause.calm < cause.limit and cause.deepest > Rung.FULL for cause in CAUSES)

@@ -11,10 +11,11 @@ import math
 from statistics import median
 from typing import Literal, NamedTuple
 
+from pipeline.core.device import limits
 from pipeline.core.device.heat import speed
 
-LEVELS = (1.0, 0.85, 0.70, 0.55, 0.40)
-"""Shares of the highest frequency, or of the time that inference may take where frequencies cannot be set."""
+LEVELS = tuple(level.speed for level in limits.LEVELS)
+"""The speed of each level, as a share of the highest."""
 FLOOR = 3
 """The level that a board keeps on average, unless it is critical."""
 TRIP_C = 85.0

@@ -1,4 +1,8 @@
-"""What may be done just now: the governor sets it, every stage reads it. State, not messages, as it outlives stages."""
+"""What may be done just now: the governor sets it, every stage reads it. State, not messages, as it outlives stages.
+
+Two numbers say it, and a table each says what they mean: the level of the thermal governor (`LEVELS`) and the rung of
+the ladder of what is given up (`RUNGS`), down which load drives it, too (`CAUSES`).
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,98 @@ class Rung(IntEnum):
     """The ladder of what is given up under load, heat, or for want of memory; each gives up what those before do."""
 
     FULL = 0
-    VERDICTS = 1  # no sentences but for alarms: titles, facts and verdicts
-    TEMPLATES = 2  # the language model is not asked at all: verdicts by rules, and by the words of notes
-    CLASSES = 3  # no features: incidents have no tags
-    MOTION = 4  # nothing is recognised: something moved
+    VERDICTS = 1
+    TEMPLATES = 2
+    CLASSES = 3
+    MOTION = 4
 
     @property
     def meaning(self) -> str:
         """In words, for people."""
-        return _MEANINGS[self]
+        return RUNGS[self].meaning
 
 
-_MEANINGS = {
-    Rung.FULL: "everything is done",
-    Rung.VERDICTS: "no sentences are written but for alarms",
-    Rung.TEMPLATES: "the language model is not asked",
-    Rung.CLASSES: "no features, and so no tags",
-    Rung.MOTION: "nothing is recognised, only that something moves",
+class RungRow(NamedTuple):
+    """A row of the ladder.
+
+    Attributes:
+        from_level: The thermal level from which on it is taken at least; None: heat does not ask for it.
+        emergency: Whether it is taken at least while memory is short, or the board too hot for its language model.
+        meaning: In words, for people.
+    """
+
+    from_level: int | None
+    emergency: bool
+    meaning: str
+
+
+# fmt: off
+RUNGS = {
+    # rung                  from_level emergency meaning
+    Rung.FULL:      RungRow(0,         False,    "everything is done"),
+    Rung.VERDICTS:  RungRow(3,         False,    "no sentences are written but for alarms"),  # titles, facts, verdicts
+    Rung.TEMPLATES: RungRow(4,         True,     "the language model is not asked"),  # verdicts by rules and words
+    Rung.CLASSES:   RungRow(None,      False,    "no features, and so no tags"),
+    Rung.MOTION:    RungRow(None,      False,    "nothing is recognised, only that something moves"),
 }
+# fmt: on
+
+
+class Level(NamedTuple):
+    """A level of the thermal governor.
+
+    Attributes:
+        speed: Share of the highest frequency, or of the time that inference may take where frequencies cannot be set.
+        stride: Every so many-th picture is looked at.
+    """
+
+    speed: float
+    stride: int
+
+
+# fmt: off
+LEVELS = (
+    #     speed stride
+    Level(1.00, 1),
+    Level(0.85, 1),
+    Level(0.70, 1),
+    Level(0.55, 2),
+    Level(0.40, 2),
+)
+# fmt: on
+
+
+class Cause(NamedTuple):
+    """What may be too much, and how far down the ladder it may drive: no further than helps.
+
+    At the limit it is too much, up to `calm` it is calm; between them nothing changes.
+    """
+
+    of: str
+    calm: float
+    limit: float
+    unit: str
+    deepest: Rung
+
+
+# fmt: off
+CAUSES = (  # what                                       calm  limit unit    deepest
+    Cause("time that a question waits of what it has",   0.3,  0.8,  "of 1", Rung.VERDICTS),
+    Cause("the oldest picture to encode",                2.0,  5.0,  "s",    Rung.CLASSES),
+    Cause("pictures that the classifier cannot take",    0.85, 0.95, "of 1", Rung.MOTION),  # one of ten is left
+    Cause("deadlines missed in half a minute",           0.0,  3.0,  "",     Rung.VERDICTS),
+    Cause("deadlines missed in half a minute",           9.0, 30.0,  "",     Rung.TEMPLATES),
+)
+# fmt: on
+
+
+def rung_of_level(level: int) -> Rung:
+    """Return the rung that is taken at least at a thermal level."""
+    return max(rung for rung, row in RUNGS.items() if row.from_level is not None and row.from_level <= level)
+
+
+EMERGENCY = max(rung for rung, row in RUNGS.items() if row.emergency)
+"""The rung that is taken at least for want of memory, or in an emergency of heat."""
 
 
 class Limits(NamedTuple):
@@ -35,7 +113,7 @@ class Limits(NamedTuple):
 
     Attributes:
         rung: Of the ladder.
-        level: Of the thermal governor, 0 (full speed) to 4.
+        level: Of the thermal governor, 0 (full speed) to the last of `LEVELS`.
         paused: The language model stands still.
         duty: Share of time that inference may take; below 1 where frequencies cannot be set.
         stride: Every so many-th picture is looked at.

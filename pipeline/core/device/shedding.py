@@ -4,37 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pipeline.core.device.limits import Rung
+from pipeline.core.device.limits import CAUSES, EMERGENCY, Rung, rung_of_level
 
 _DOWN_EVERY_S = 5.0  # between two steps down: what the first brings must show
 _UP_AFTER_S = 30.0  # of calm, before a step up
 _ENOUGH = 1.5  # times what is too little memory, to take the language model back
 _MISSES_S = 30.0  # deadlines missed so lately count
-_HOT_RUNGS = (Rung.FULL, Rung.FULL, Rung.FULL, Rung.VERDICTS, Rung.TEMPLATES)  # at least, by thermal level
-
-
-class Cause(NamedTuple):
-    """What may be too much, and how far down the ladder it may drive: no further than helps.
-
-    At the limit it is too much, up to `calm` it is calm; between them nothing changes.
-    """
-
-    of: str
-    calm: float
-    limit: float
-    unit: str
-    deepest: Rung
-
-
-# fmt: off
-CAUSES = (  # what                                       calm  limit unit    deepest
-    Cause("time that a question waits of what it has",   0.3,  0.8,  "of 1", Rung.VERDICTS),
-    Cause("the oldest picture to encode",                2.0,  5.0,  "s",    Rung.CLASSES),
-    Cause("pictures that the classifier cannot take",    0.85, 0.95, "of 1", Rung.MOTION),  # one of ten is left
-    Cause("deadlines missed in half a minute",           0.0,  3.0,  "",     Rung.VERDICTS),
-    Cause("deadlines missed in half a minute",           9.0, 30.0,  "",     Rung.TEMPLATES),
-)
-# fmt: on
 
 
 class Load(NamedTuple):
@@ -133,7 +108,7 @@ def _by_load(state: State, amounts: tuple[float, ...], passed_s: float) -> tuple
 def _at_least(load: Load, enough_mb: float, *, short: bool) -> tuple[Rung, str]:
     """What heat and memory ask for, whatever the load."""
     if short:
-        return Rung.TEMPLATES, f"memory: {load.memory_mb:.0f} MB left, where {enough_mb:.0f} are wanted"
+        return EMERGENCY, f"memory: {load.memory_mb:.0f} MB left, where {enough_mb:.0f} are wanted"
     if load.paused:
-        return Rung.TEMPLATES, "the board is too hot for its language model"
-    return _HOT_RUNGS[min(load.level, len(_HOT_RUNGS) - 1)], f"thermal level {load.level}"
+        return EMERGENCY, "the board is too hot for its language model"
+    return rung_of_level(load.level), f"thermal level {load.level}"
