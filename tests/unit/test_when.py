@@ -3,6 +3,8 @@
 import pytest
 
 from pipeline.core.note import when
+from pipeline.core.note.spoken_times.numbers import number
+from pipeline.core.note.spoken_times.reading import read
 from pipeline.core.note.when import When
 from tests import fakes
 
@@ -91,15 +93,15 @@ def at(weekday, clock, **changes):
     ],
 )
 def test_a_time_is_read(text, expected):
-    assert when.read(text).when == expected
+    assert read(text).when == expected
 
 
 def test_what_cannot_be_checked_is_told():
-    assert when.read("not in summer, and never on 24 December").unread == ("in summer", "on 24 december")
+    assert read("not in summer, and never on 24 December").unread == ("in summer", "on 24 december")
 
 
 def test_what_was_read_is_blanked_out():
-    assert when.read("Trucks from 07:00 to 17:00 here").rest.split() == ["trucks", "from", "here"]
+    assert read("Trucks from 07:00 to 17:00 here").rest.split() == ["trucks", "from", "here"]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +119,11 @@ def test_what_was_read_is_blanked_out():
     ],
 )
 def test_a_time_holds_or_not(text, weekday, clock, state):
-    assert when.state(when.read(text).when, at(weekday, clock)) == state
+    assert when.state(read(text).when, at(weekday, clock)) == state
 
 
 def test_a_prohibition_of_one_night_holds_on_both_its_days():
-    night = when.read("Friday 22:00-06:00").when
+    night = read("Friday 22:00-06:00").when
     assert when.state(night, at("Friday", "05:00"), lenient=True) == "open"
 
 
@@ -164,7 +166,7 @@ def test_lamps_by_day_do_not_mean_that_it_is_dark():
     ("text", "value"), [("7", 7), ("fifteen", 15), ("二十三", 23), ("十", 10), ("两", 2), ("一百二十", 120), ("x", 0)]
 )
 def test_numbers_are_read_in_words(text, value):
-    assert when.number(text) == value
+    assert number(text) == value
 
 
 def test_the_share_of_a_week_is_known():
@@ -187,11 +189,11 @@ def test_the_share_of_a_week_is_known():
     ],
 )
 def test_what_is_written_like_a_time_or_a_limit_and_is_none_is_told_of(text, unread):
-    found = when.read(text)
+    found = read(text)
     assert found.unread == (unread,)
     assert all(end <= 24 * 60 for span in found.when.hours for end in span)
 
 
 @pytest.mark.parametrize("text", ["until 24:00", "at most 3 people", "people may walk up to the gate", "up to 10 min"])
 def test_a_time_or_a_limit_that_is_one_is_not_told_of(text):
-    assert when.read(text).unread == ()
+    assert read(text).unread == ()

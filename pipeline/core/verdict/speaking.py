@@ -14,8 +14,9 @@ import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pipeline.core.note import when as times
-from pipeline.core.note.clauses import has_unknown_noun
 from pipeline.core.note.notes import UNREADABLE
+from pipeline.core.note.nouns import has_unknown_noun
+from pipeline.core.note.spoken_times.reading import read
 from pipeline.core.note.words import STOP, Lexicon, Unit
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper fiel
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
-_WORDS_COUNT = 0.33  # of what the first two steps make of a note, beside what the third does; decision 009.11 has the fit
+_WORDS_COUNT = 0.33  # of what the first two steps make of a note, beside what the third does; fit: decision 009.11
 
 _HEADS = frozenset(
     ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
@@ -308,7 +309,7 @@ def _everywhere(note: Note, lexicon: Lexicon) -> bool:
 
 def _leftover(note: Note, lexicon: Lexicon) -> bool:
     """Whether a note has nouns that name nothing, one of which may be a place."""
-    rest = times.read(note.text).rest
+    rest = read(note.text).rest
     return not _everywhere(note, lexicon) and has_unknown_noun(rest, lexicon)
 
 
