@@ -22,7 +22,8 @@ from pipeline.core.geometry import WHOLE, Box, around
 from pipeline.core.incident import areas, flapping, incidents, rules, storm, telling, things
 from pipeline.core.incident.flapping import Flapping
 from pipeline.core.incident.likeness import Look, alike
-from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident.presence import Presence, step
+from pipeline.core.incident.sight import PresenceRules, Sight
 from pipeline.core.incident.storm import Storm
 from pipeline.core.stage import Stage
 from pipeline.core.text import templates

@@ -10,7 +10,7 @@ from pipeline.core.note import notebook
 from pipeline.core.note.notes import UNREADABLE
 from pipeline.core.note.when import WEEKDAYS, When, clock
 from pipeline.core.printing import printable
-from pipeline.core.verdict import speaking
+from pipeline.core.verdict import phrases
 from pipeline.core.verdict.verdicts import Judge, raised, silenced
 from pipeline.view import weighed
 from pipeline.view.output import complain, console, counted, say, say_json
@@ -56,7 +56,7 @@ def findings(note: Note, book: Notebook, camera: str, settings: Settings | None,
     if settings is not None and settings.cameras:
         names = zone_names(settings, camera)
         for reading in note.readings:
-            zones |= speaking.zones_of(reading, names, lexicon)
+            zones |= phrases.zones_of(reading, names, lexicon)
     unknown = tuple(where for where, found in zones.items() if not found)
     return Findings(note.unread, unknown, zones, notebook.against(book, note, camera))
 

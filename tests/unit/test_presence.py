@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident.presence import Presence, step
+from pipeline.core.incident.sight import PresenceRules, Sight
 
 RULES = PresenceRules()
 SECOND = 1_000_000_000

@@ -3,7 +3,8 @@
 import pytest
 
 from pipeline.core.incident import things
-from pipeline.core.incident.presence import Presence, PresenceRules, Sight, step
+from pipeline.core.incident.presence import Presence, step
+from pipeline.core.incident.sight import PresenceRules, Sight
 from tests.fakes import NS, seen
 
 RULES = PresenceRules()

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core.geometry import area, shared
 from pipeline.core.incident import presence
 from pipeline.core.incident.incidents import Tally, moving, tallied, together
-from pipeline.core.incident.presence import LABELS, NS_PER_S, Lent, Presence, PresenceRules, Region, Sight
+from pipeline.core.incident.presence import Presence
+from pipeline.core.incident.sight import LABELS, NS_PER_S, Lent, PresenceRules, Sight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pipeline.core.geometry import Box
+    from pipeline.core.incident.regions import Region
     from pipeline.core.messages import Detection
 
 _LOOK_S = 1.0  # so long a thing stands where the classifier saw it; then, where what moves with it is

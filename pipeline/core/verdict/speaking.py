@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pipeline.core.note import when as times
 from pipeline.core.note.notes import UNREADABLE
-from pipeline.core.note.nouns import has_unknown_noun
-from pipeline.core.note.spoken_times.reading import read
-from pipeline.core.note.words import STOP, Lexicon, Unit
+from pipeline.core.note.words import STOP, Lexicon
+from pipeline.core.verdict.phrases import (
+    ELSEWHERE,
+    NEAR,
+    Phrase,
+    everywhere,
+    has_leftover,
+    likeness,
+    phrase_of,
+    places_of,
+    side_factor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,27 +45,16 @@ Scores: TypeAlias = "Callable[[Facts, Sequence[str]], Sequence[float | None]]"
 _BIAS, _PLACE, _PEOPLE, _TAGS = -8.0, 5.0, 6.0, 1.0
 _NOWHERE = 0.75  # a note that names no place holds everywhere
 _SOMEWHERE = 0.45  # it names none that was read, but is about people, or has words that nobody knows
-_ELSEWHERE = 0.1  # it names another place
-_NEAR = 0.5
 _SETTLED = 0.8  # the encoder has nothing to add
-_CLOSE = 0.6  # a zone is named by a place from so much likeness on
 _RARE, _NOW = 0.25, 0.8  # a note about less than a quarter of the week, and it is that hour: it is likelier meant
 _UNNAMED = 0.6  # a permission whose subject was not read: hardly for anybody
 _UNLIKE = 0.6  # "guards" and somebody with a mop
-_HALF_SIDE, _OTHER_AXIS = 0.85, 0.6  # "the gate" for the main gate; "upper field" for the north field
 # P(two phrases mean one place | cosine): a logistic curve over 3 000 pairs of synonyms and 320 000 of strangers of
 # config/words.toml, one synonym to six strangers (USE multilingual, area under the curve .89 English, .94 Chinese).
 _SLOPE, _MIDDLE = 12.0, 0.495
 _SURE_COSINE = 0.7  # from which on the encoder overrules the table's "elsewhere", to a half
 _SURE = 0.75  # from which on no further step is asked
 _WORDS_COUNT = 0.33  # of what the first two steps make of a note, beside what the third does; fit: decision 009.11
-
-_HEADS = frozenset(
-    ("gate", "door", "entrance", "corridor", "room", "hall", "floor", "building", "yard", "stairs", "wall", "fence",
-     "road", "window", "shed", "platform", "tower", "ramp", "lift")
-)  # fmt: skip
-_VAGUE, _ANOTHER = 0.5, 0.5
-"""In a zone of two words, such as canteen door, the one that many zones share says less."""
 
 _NOTHING = frozenset(("none", "tree"))
 _RIDDEN = frozenset(("bicycle", "motorcycle"))
@@ -66,10 +64,6 @@ _MIXED_UP = (
     (frozenset(("none", "tree")), 0.45),
     (frozenset(("boat", "ship")), 0.8),
 )
-_AXES = (
-    frozenset(("north", "south", "east", "west")), frozenset(("main", "rear", "side")), frozenset(("left", "right")),
-    frozenset(("upper", "lower")), frozenset(("inner", "outer")), frozenset(("staff", "guest")),
-)  # fmt: skip
 
 
 class Match(NamedTuple):
@@ -90,15 +84,6 @@ class Match(NamedTuple):
     open: bool = False
 
 
-class _Phrase(NamedTuple):
-    """A place as written, and what its words name."""
-
-    text: str
-    places: tuple[frozenset[str], ...]  # a set a word: all that it may name
-    sides: frozenset[str]
-    others: tuple[str, ...]  # words that name nothing
-
-
 class _Seen(NamedTuple):
     """What was seen, in the table's words."""
 
@@ -107,7 +92,7 @@ class _Seen(NamedTuple):
     tags: frozenset[str]
     roles: frozenset[str]
     suspicious: bool
-    zone: _Phrase
+    zone: Phrase
 
 
 class Listener:
@@ -131,10 +116,10 @@ class Listener:
         self._lexicon = lexicon
         self._similarity = similarity
         self._scores = scores
-        self._phrases = [_places(note, lexicon) for note in self.notes]
+        self._phrases = [places_of(note, lexicon) for note in self.notes]
         self._stems = [frozenset(unit.stem for unit in lexicon.scan(note.text)) - STOP for note in self.notes]
-        self._anywhere = [_everywhere(note, lexicon) for note in self.notes]
-        self._unknown = [_leftover(note, lexicon) for note in self.notes]
+        self._anywhere = [everywhere(note, lexicon) for note in self.notes]
+        self._unknown = [has_leftover(note, lexicon) for note in self.notes]
         self._drives = [any(unit.has("vehicle") for unit in lexicon.scan(note.text)) for note in self.notes]
 
     def matches(self, facts: Facts) -> list[Match]:
@@ -176,14 +161,14 @@ class Listener:
             odds = _BIAS + _PLACE * place + _PEOPLE * people + (_TAGS if evident else 0.0)
             odds += (
                 _NOW
-                if place > _NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open"
+                if place > NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open"
                 else 0.0
             )
             if (people and odds > best) or not best:
                 best, named = odds, exact or evident
         sure = round(_logistic(best), 3) if about else 0.0
         known = bool(seen.zone.places) and all(phrase.places for phrase in self._phrases[at])
-        left = bool(about) and sure < _SURE and not (known and place <= _ELSEWHERE)
+        left = bool(about) and sure < _SURE and not (known and place <= ELSEWHERE)
         return Match(sure, tuple(about), named, step, left)
 
     def _sees(self, reading: Reading, seen: _Seen) -> bool:
@@ -205,15 +190,15 @@ class Listener:
             return _SOMEWHERE, "words"  # people are somewhere; what is said of animals may hold everywhere
         if not phrases:
             return (_SOMEWHERE if self._unknown[at] else _NOWHERE), "words"
-        share = max(_alike(seen.zone, phrase, self._lexicon) for phrase in phrases)
+        share = max(likeness(seen.zone, phrase, self._lexicon) for phrase in phrases)
         if share >= _SETTLED or self._similarity is None or not seen.zone.text:
             return share, "words"
-        phrases = tuple(one for one in phrases if _side(seen.zone.sides, one.sides) > _ELSEWHERE)
+        phrases = tuple(one for one in phrases if side_factor(seen.zone.sides, one.sides) > ELSEWHERE)
         cosine = max((self._similarity(seen.zone.text, phrase.text) for phrase in phrases), default=-1.0)
         guess = _logistic(_SLOPE * (cosine - _MIDDLE))
         unknown = not seen.zone.places or not any(phrase.places for phrase in phrases)
-        if not unknown and share < _NEAR / 2:
-            guess = _NEAR if cosine >= _SURE_COSINE else 0.0
+        if not unknown and share < NEAR / 2:
+            guess = NEAR if cosine >= _SURE_COSINE else 0.0
         return (guess, "encoder") if guess > share else (share, "words")
 
     def _people(self, at: int, reading: Reading, seen: _Seen, *, drives: bool) -> tuple[float, bool]:
@@ -287,105 +272,6 @@ def _other_class(who: str, seen: _Seen) -> float:
     return 0.3 if who == "child" and "person" in seen.classes else found
 
 
-def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[str, tuple[str, ...]]:
-    """Say of each place of a reading which zones of a site it may be, best first; none: nobody knows the place."""
-    known = [_phrase(zone, lexicon) for zone in zones]
-    found = {}
-    for where in reading.where:
-        phrase = _phrase(where, lexicon)
-        shares = sorted(((-_alike(zone, phrase, lexicon), zone.text) for zone in known), key=lambda pair: pair[0])
-        found[where] = tuple(text for share, text in shares if -share >= _CLOSE)
-    return found
-
-
-def _places(note: Note, lexicon: Lexicon) -> tuple[_Phrase, ...]:
-    written = dict.fromkeys(where for reading in note.readings for where in reading.where)
-    return tuple(_phrase(where, lexicon) for where in written)
-
-
-def _everywhere(note: Note, lexicon: Lexicon) -> bool:
-    return any(unit.has("anywhere") for unit in lexicon.scan(note.text))
-
-
-def _leftover(note: Note, lexicon: Lexicon) -> bool:
-    """Whether a note has nouns that name nothing, one of which may be a place."""
-    rest = read(note.text).rest
-    return not _everywhere(note, lexicon) and has_unknown_noun(rest, lexicon)
-
-
-def _phrase(text: str, lexicon: Lexicon) -> _Phrase:
-    """Read a place; a word that is a side as well as a place counts as the place where it stands alone."""
-    units = lexicon.scan(text)
-    places = tuple(frozenset(unit.has("place")) for unit in units if unit.has("place"))
-    sides = frozenset(side for unit in units for side in unit.has("side") if not unit.has("place"))
-    return _Phrase(text, places, sides | _hidden_sides(units), _others(units))
-
-
-def _hidden_sides(units: list[Unit]) -> frozenset[str]:
-    """The main gate is a place of its own, and still on one side."""
-    named = {name for unit in units for name in unit.has("place")}
-    found = {"main": "main gate", "rear": "rear gate", "side": "side door"}
-    return frozenset(side for side, place in found.items() if place in named)
-
-
-def _others(units: list[Unit]) -> tuple[str, ...]:
-    """Words that name nothing; Chinese characters that stand together are one word."""
-    found: list[str] = []
-    end = -1
-    for unit in units:
-        if not unit.names and unit.stem not in STOP:
-            joins = bool(found) and unit.start == end and not unit.text.isascii()
-            found[-1:] = [found[-1] + unit.stem] if joins else [*found[-1:], unit.stem]
-            end = unit.end
-    return tuple(found)
-
-
-def _same_word(word: str, phrase: _Phrase) -> float:
-    if word in phrase.others:
-        return 1.0
-    return 0.0 if word.isascii() else sum(letter in phrase.text for letter in word) / len(word)
-
-
-def _alike(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> float:
-    """How far the words of a note's place are those of a zone, 0..1."""
-    if zone.text and zone.text.casefold() == phrase.text.casefold():
-        return 1.0
-    parts = [_one_place(names, phrase, lexicon) for names in zone.places]
-    parts += [_same_word(word, phrase) for word in zone.others]
-    if not parts:
-        return 0.0
-    weights = [_VAGUE if names & _HEADS else 1.0 for names in zone.places] + [1.0] * len(zone.others)
-    share = sum(part * weight for part, weight in zip(parts, weights, strict=True)) / sum(weights)
-    if zone.places and not any(parts[: len(zone.places)]):
-        share = min(share, _ELSEWHERE if phrase.places else 0.3)
-    return share * _side(zone.sides, phrase.sides) * (_ANOTHER if _more_exact(zone, phrase, lexicon) else 1.0)
-
-
-def _more_exact(zone: _Phrase, phrase: _Phrase, lexicon: Lexicon) -> bool:
-    """Whether a note tells its place apart by a word that the zone has not: the dormitory's gate, not the main gate."""
-    exact = [names for names in phrase.places if not names & _HEADS]
-    own = zone._replace(places=tuple(exact))
-    return bool(exact and zone.places) and not any(_one_place(names, own, lexicon) for names in zone.places)
-
-
-def _one_place(names: frozenset[str], phrase: _Phrase, lexicon: Lexicon) -> float:
-    if any(names & other for other in phrase.places):
-        return 1.0
-    near = any(lexicon.near(one, another) for one in names for other in phrase.places for another in other)
-    return _NEAR if near else 0.0
-
-
-def _side(zone: frozenset[str], phrase: frozenset[str]) -> float:
-    """Two places of one kind on different sides are two places."""
-    if zone == phrase or zone & phrase:
-        return 1.0
-    if not zone or not phrase:
-        return _HALF_SIDE
-    numbered = any(map(str.isdecimal, zone)) and any(map(str.isdecimal, phrase))
-    apart = numbered or any(zone & axis and phrase & axis for axis in _AXES)
-    return _ELSEWHERE if apart else _OTHER_AXIS
-
-
 def _seen(facts: Facts, lexicon: Lexicon) -> _Seen:
     label = facts.object.class_
     classes = _classes(label, lexicon) or {label}
@@ -399,7 +285,7 @@ def _seen(facts: Facts, lexicon: Lexicon) -> _Seen:
     roles = frozenset(role for unit in units for role in unit.has("role"))
     stems = frozenset((*(unit.stem for unit in units), *facts.tags)) - STOP  # Chinese words have no stem of their own
     suspicious = any(unit.has("suspicious") for unit in units)
-    return _Seen(frozenset(classes), label, stems, roles, suspicious, _phrase(facts.zone, lexicon))
+    return _Seen(frozenset(classes), label, stems, roles, suspicious, phrase_of(facts.zone, lexicon))
 
 
 def _classes(text: str, lexicon: Lexicon) -> set[str]:

@@ -1,0 +1,111 @@
+"""Moving regions, followed from picture to picture."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.core.incident.sight import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pipeline.core.geometry import Box
+    from pipeline.core.incident.sight import PresenceRules, Sight
+
+
+class Region(NamedTuple):
+    """A moving region that is followed.
+
+    Attributes:
+        box: Where it was seen last.
+        first: Where it was seen first.
+        born_ns: Media time of that.
+        seen_ns: Media time of the last sighting.
+        largest: Its greatest size.
+        sightings: How often it was seen.
+        chances: How often it could have been seen since.
+        blurred: How often it was out of focus.
+        path: Length of the way of its centre.
+        recognised_ns: When the classifier last saw an object here.
+    """
+
+    box: Box
+    first: Box
+    born_ns: int
+    seen_ns: int
+    largest: float
+    sightings: int = 1
+    chances: int = 1
+    blurred: int = 0
+    path: float = 0.0
+    recognised_ns: int | None = None
+
+    @property
+    def age_s(self) -> float:
+        """Seconds from the first to the last sighting."""
+        return (self.seen_ns - self.born_ns) / NS_PER_S
+
+    @property
+    def travelled(self) -> float:
+        """Distance of its centre from where it was first."""
+        return distance(self.first, self.box)
+
+
+def followed(regions: tuple[Region, ...], sight: Sight, rules: PresenceRules) -> tuple[Region, ...]:
+    """Finds every region again, oldest first, and takes what is left for new."""
+    free = list(sight.boxes)
+    kept: list[Region] = []
+    for region in regions:
+        box = _nearest(region, free, sight.at_ns, rules)
+        if box is not None:
+            free.remove(box)
+            kept.append(_seen(region, box, sight))
+        elif sight.at_ns - region.seen_ns < rules.lost_s * NS_PER_S or region.chances == region.sightings:
+            # A slow camera may miss once; lost_s may be less than its interval.
+            kept.append(region._replace(chances=region.chances + 1))
+    born = (Region(box, box, sight.at_ns, sight.at_ns, size(box), blurred=int(box in sight.blurred)) for box in free)
+    return (*kept, *born)
+
+
+def _nearest(region: Region, boxes: Iterable[Box], at_ns: int, rules: PresenceRules) -> Box | None:
+    """The box that may be this region now: of like size and not farther away than it can have gone."""
+    reach = rules.speed_per_s * (at_ns - region.seen_ns) / NS_PER_S
+    alike = (box for box in boxes if _alike(region.box, box, rules) and _gap(region.box, box) <= reach)
+    return min(alike, key=lambda box: distance(region.box, box), default=None)
+
+
+def _seen(region: Region, box: Box, sight: Sight) -> Region:
+    return region._replace(
+        box=box,
+        seen_ns=sight.at_ns,
+        largest=max(region.largest, size(box)),
+        sightings=region.sightings + 1,
+        chances=region.chances + 1,
+        blurred=region.blurred + (box in sight.blurred),
+        path=region.path + distance(region.box, box),
+    )
+
+
+def _alike(one: Box, other: Box, rules: PresenceRules) -> bool:
+    small, large = sorted((size(one), size(other)))
+    return small >= rules.size_ratio * large
+
+
+def _gap(one: Box, other: Box) -> float:
+    """Width of the strip between two boxes along the axis where it is wider; 0 or less where they meet."""
+    across = max(one[0] - other[2], other[0] - one[2])
+    down = max(one[1] - other[3], other[1] - one[3])
+    return max(across, down)
+
+
+def size(box: Box) -> float:
+    """The longer side of a box."""
+    return max(box[2] - box[0], box[3] - box[1])
+
+
+def distance(one: Box, other: Box) -> float:
+    """Distance of the centres."""
+    return math.dist(
+        ((one[0] + one[2]) / 2, (one[1] + one[3]) / 2), ((other[0] + other[2]) / 2, (other[1] + other[3]) / 2)
+    )
