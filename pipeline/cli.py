@@ -16,21 +16,18 @@ from click.core import ParameterSource
 from pipeline import early
 from pipeline.core.errors import DamagedError, ModelError, PipelineError
 from pipeline.core.printing import harmless, printable
-from pipeline.resources import config_file, own_or_ours
+from pipeline.resources import config_file
 from pipeline.view import completing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from models.deriving.job import Job
-    from models.store import Installed, Store, Wish
+    from models.store import Installed, Wish
     from pipeline.core.bench.baseline import Subject
     from pipeline.core.note.notebook import Notebook
     from pipeline.core.note.notes import Polarity
-    from pipeline.core.note.words import Lexicon
-    from pipeline.core.settings import Settings
-    from pipeline.core.text.filters import Filters
-    from pipeline.core.verdict.rulebook import Rulebook
+    from pipeline.core.settings import EncodeSettings, Settings
     from pipeline.core.verdict.speaking import Similarity
     from pipeline.runtime.daemon import Ending
     from pipeline.runtime.replay import Recording, Report
@@ -144,11 +141,12 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
     """
+    from pipeline.app.site import open_site
     from pipeline.core.device.heat import place
     from pipeline.runtime import replay as replaying
     from pipeline.view import screen
 
-    settings = _with_model(_settings(config), model, state_dir)
+    settings = open_site(config, state_dir, model=model).settings
     if settings.cameras and not camera and not quiet:
         click.echo(printable(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}"), err=True)
     recordings = replaying.find(paths)
@@ -180,15 +178,14 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 )
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
-    from pipeline.core import secrets
+    from pipeline.app.site import open_site
     from pipeline.runtime import daemon
 
-    settings = _settings(config)
-    _rulebook(config)
-    _filters(config)
+    site = open_site(config, state_dir)
+    settings, _, _ = site.settings, site.rulebook, site.filters  # mistakes are told before anything begins
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    warnings = [str(told)] if (told := secrets.exposed(config, settings.sources)) else []
+    warnings = [str(told)] if (told := site.exposed()) else []
     ending = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
     sys.exit(_ended(ending, len(settings.cameras)))
 
@@ -255,12 +252,13 @@ def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: b
 )
 def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
+    from pipeline.app.site import open_site
     from pipeline.view import configuration
 
-    book = _rulebook(config)
-    _filters(config)
-    _encoder(config)
-    configuration.show(config, _settings(config), book, as_json=as_json)
+    site = open_site(config, None)
+    book, _ = site.rulebook, site.filters
+    _check_encoder(config, site.settings.encode)
+    configuration.show(config, site.settings, book, as_json=as_json)
 
 
 @main.command()
@@ -309,12 +307,13 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
     Cores and who computes on which, limits, memory and its speed, disk, heat, clocks, energy, encoder, language model.
     Changes nothing. Exit status 4: a line says trouble.
     """
+    from pipeline.app.site import open_site
     from pipeline.runtime import folders
     from pipeline.view import doctor as view
 
-    settings = _settings(config)
+    settings = open_site(config, state_dir).settings
     with _cleared_up():
-        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs, config)
+        report = view.examined(settings, folders.state_dir(settings.runtime.state_dir), sysfs, config)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)
 
@@ -375,16 +374,18 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
     """
     from zoneinfo import ZoneInfo
 
+    from pipeline.app.site import open_site
     from pipeline.core.digest.groups import Loudness
     from pipeline.view import digest as view
 
-    settings = _with_model(_settings(config), model, state_dir)
-    words, limits = (rules := _rulebook(config)).words, rules.limits
+    site = open_site(config, state_dir, model=model)
+    settings, rules = site.settings, site.rulebook
+    words, limits = rules.words, rules.limits
     asked = view.Asked(
         since, until, camera, ZoneInfo(settings.site.timezone) if config else None, frozenset(settings.cameras)
     )
     loudness = Loudness(words.action, words.severity, limits.speak)
-    means = view.Means(loudness, _filters(config), _store(state_dir), settings.describe)
+    means = view.Means(loudness, site.filters, site.models, settings.describe)
     with _cleared_up():
         whole = view.show(events, asked, means, as_json=as_json)
     sys.exit(WHOLE if whole else DAMAGED)
@@ -404,9 +405,10 @@ def models() -> None:
 def models_list(state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
     from models.table import table
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    view.show(_store(state_dir), table(), as_json=as_json)
+    view.show(open_site(None, state_dir).models, table(), as_json=as_json)
 
 
 @models.command("pull")
@@ -433,11 +435,12 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish = _wish(recipe, lora, force)
-        found = _store(state_dir, written=True).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
+        wish, store = _wish(recipe, lora, force), open_site(None, state_dir).writable_models()
+        found = store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
     view.made(found, as_json=as_json)
 
 
@@ -541,10 +544,12 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     where there is a compiler. Behind every pass its answers are compared with the model's own. For rknn this writes the
     ONNX file that rknn-toolkit2 takes; the toolkit itself, which makes the .rknn of it, is not part of this.
     """
+    from pipeline.app.site import open_site
+
     if target:
         if name or recipe or lora:
             _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        out = encoder.pop("out") or _store(state_dir, written=True).root.parent / "encoders"
+        out = encoder.pop("out") or open_site(None, state_dir).writable_models().root.parent / "encoders"
         job = _encoder_job(file, target, encoder)
         from pipeline.view import converting
 
@@ -561,8 +566,8 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import models as view
 
     with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish = _wish(recipe, lora, force)
-        found = _store(state_dir, written=True).convert(Path(file), name or name_of(Path(file)), wish, told)
+        wish, store = _wish(recipe, lora, force), open_site(None, state_dir).writable_models()
+        found = store.convert(Path(file), name or name_of(Path(file)), wish, told)
     view.made(found, as_json=as_json)
 
 
@@ -571,8 +576,9 @@ def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
     from models import catalog
     from models.deriving.job import Job
     from models.encoders import OURS, Reading
+    from pipeline.app.site import open_site
 
-    settings = _settings(given.pop("config")).encode
+    settings = open_site(given.pop("config"), None).settings.encode
     if Path(file).exists():
         model, base = Path(file), Reading.of(settings)
     else:
@@ -591,9 +597,10 @@ def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
 @_as_json
 def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    if not view.verified(_store(state_dir).verify(name), as_json=as_json):
+    if not view.verified(open_site(None, state_dir).models.verify(name), as_json=as_json):
         sys.exit(DAMAGED)
 
 
@@ -603,9 +610,10 @@ def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
 @_as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    store = _store(state_dir, written=True)
+    store = open_site(None, state_dir).writable_models()
     with _cleared_up():
         tried = view.tried(store.find(name))
     view.made(store.use(name), as_json=as_json, tried=tried)
@@ -644,10 +652,11 @@ def models_offload_report(
     """
     from msgspec import ValidationError, convert, to_builtins
 
+    from pipeline.app.site import open_site
     from pipeline.core.settings import EncodeSettings
     from pipeline.view import encoders
 
-    configured = _settings(config).encode
+    configured = open_site(config, None).settings.encode
     changed = {"backend": backend or configured.backend, "options": {**configured.options, **options}}
     try:
         settings = convert({**to_builtins(configured), **changed}, EncodeSettings)
@@ -675,11 +684,13 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
     name: str, path: Path | None, free: bool, threads: int | None, state_dir: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
+    from pipeline.app.site import open_site
     from pipeline.core.settings import DescribeSettings
     from pipeline.view import evaluation
 
     settings = DescribeSettings(model=name, threads=threads or 0)
-    evaluation.summaries(_store(state_dir), settings, path, free=free, as_json=as_json, quiet=quiet)
+    store = open_site(None, state_dir).models
+    evaluation.summaries(store, settings, path, free=free, as_json=as_json, quiet=quiet)
 
 
 def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -727,11 +738,13 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     Time to the first token, steady decoding, a sentence, loading, memory, and how much of the memory's bandwidth is
     used; every number of threads in processes of its own. What was measured before on this device is compared with.
     """
+    from pipeline.app.site import open_site
     from pipeline.core.bench import baseline
     from pipeline.runtime import measuring
     from pipeline.view import bench as view
 
-    store = _store(state_dir, written=out is None)
+    site = open_site(None, state_dir)
+    store = site.writable_models() if out is None else site.models
     chosen = store.chosen(model)
     if chosen is None:
         _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
@@ -739,7 +752,7 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
     device = measuring.device()
     before = measuring.before(folder / view.JSON, device, subject.sha256)
-    options = baseline.Options(threads, rounds, _settings(None).describe.context_tokens)
+    options = baseline.Options(threads, rounds, site.settings.describe.context_tokens)
     with _cleared_up(), view.progress(quiet=quiet) as told:
         found = measuring.measure(chosen.path, subject, device, options, told)
     changed = baseline.changes(before, found)
@@ -782,10 +795,12 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
     from models.asking.language import chosen
+    from pipeline.app.site import open_site
     from pipeline.view import verdicts
 
-    speaks = chosen(_store(state_dir), model)
-    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), speaks)
+    site = open_site(config, state_dir)
+    speaks = chosen(site.models, model)
+    means = verdicts.Means(site.rulebook, site.lexicon, _similarity(no_encoder), speaks)
     verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json, quiet=quiet)
 
 
@@ -821,19 +836,19 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     as_json: bool,
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
+    from pipeline.app.site import open_site
     from pipeline.core.note import notebook
     from pipeline.core.note.clauses import compile_note
     from pipeline.core.note.notes import confirmed, said
     from pipeline.view import notes as view
 
-    settings = _settings(config) if config else None
-    if settings is not None and camera and camera not in settings.cameras:
-        _fail(f"no camera `{camera}` in {config}: there are {', '.join(settings.cameras) or 'none'}", USAGE)
-    lexicon, path = _lexicon(), _notes_file(state_dir)
+    site = open_site(config, state_dir)
+    site.check_camera(camera)
+    lexicon, path = site.lexicon, site.notes_file
     book = notebook.load(path)
     note = compile_note(text, lexicon)
     note = confirmed(note, polarity) if polarity else note
-    found = view.findings(note, book, camera, settings, lexicon)
+    found = view.findings(note, book, camera, site.settings, lexicon)
     book.added(note, camera)  # refused before anybody is asked
     view.print_reading(note, found)
     if not yes:
@@ -848,10 +863,11 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_list(state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
+    from pipeline.app.site import open_site
     from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
-    view.print_list(notebook.load(_notes_file(state_dir)), as_json=as_json)
+    view.print_list(notebook.load(open_site(None, state_dir).notes_file), as_json=as_json)
 
 
 @notes.command("check")
@@ -875,6 +891,7 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
     from models.asking.language import chosen
+    from pipeline.app.site import open_site
     from pipeline.core.incident.eventfiles import Reader
     from pipeline.core.note import notebook
     from pipeline.core.note.places import Places
@@ -883,10 +900,11 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view.timeline import complain_of
     from pipeline.view.verdicts import Means
 
-    book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
-    means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
+    site = open_site(config, state_dir)
+    book, rules = notebook.load(site.notes_file), site.rulebook
+    means = Means(rules, site.lexicon, _similarity(no_encoder), chosen(site.models, model))
     reader = Reader(file)
-    done = view.checked(cases.past(reader, camera), book, means, Places(_settings(config)), quiet=quiet)
+    done = view.checked(cases.past(reader, camera), book, means, Places(site.settings), quiet=quiet)
     view.print_checked(done, book, rules, as_json=as_json)
     complain_of(reader)
     sys.exit(DAMAGED if reader.damaged else WHOLE)
@@ -898,10 +916,11 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
+    from pipeline.app.site import open_site
     from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
-    path = _notes_file(state_dir)
+    path = open_site(None, state_dir).notes_file
     notebook.load(path).removed(*identifiers)  # refused before a folder is made
     _change_notes(path, lambda latest: latest.removed(*identifiers))
     view.print_removed(identifiers, as_json=as_json)
@@ -913,13 +932,6 @@ def _confirm() -> None:
         _fail("nobody is there to confirm the reading: look at it, then say --yes", USAGE)
     if not click.confirm("Is this what you mean?", err=True):
         _fail("not added: put it in other words, or say --polarity", FAILED)
-
-
-def _notes_file(state_dir: Path | None) -> Path:
-    from pipeline.core.note import notebook
-    from pipeline.runtime import folders
-
-    return folders.state_dir(str(state_dir or "")) / notebook.FILE
 
 
 def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
@@ -935,39 +947,18 @@ def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Noteboo
     return changed
 
 
-def _rulebook(config: Path | None) -> Rulebook:
-    from pipeline.core.verdict import rulebook
-
-    own = _settings(config).describe.incidents
-    return rulebook.load(own_or_ours(own, "incidents.toml"))
-
-
-def _encoder(config: Path) -> None:
+def _check_encoder(config: Path, table: EncodeSettings) -> None:
     """Refuse what is wrong with an encoder, as far as it can be known here."""
     from models.encoders import checking
     from pipeline.core import settings
     from pipeline.view import encoders
 
-    table = _settings(config).encode
     problems = list(checking.problems(table))
     if not problems and (fault := encoders.unopened(table)):
         problems = [fault]
     found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
-
-
-def _filters(config: Path | None) -> Filters:
-    from pipeline.core.text import filters
-
-    own = _settings(config).describe.filters
-    return filters.load(own_or_ours(own, "filters.toml"))
-
-
-def _lexicon() -> Lexicon:
-    from pipeline.core.note import words
-
-    return words.load(config_file("words.toml"))
 
 
 def _similarity(without: bool) -> Similarity | None:
@@ -982,18 +973,6 @@ def _own_set() -> Path:
     if not own.exists():
         _fail("the project's own set comes with its source code only: choose a file with --set", USAGE)
     return own
-
-
-def _store(state_dir: Path | None, *, written: bool = False) -> Store:
-    """The models of a state folder; where something is to be written, it has to be ours."""
-    from models.store import Store
-    from pipeline.core import files
-    from pipeline.runtime import folders
-
-    folder = folders.state_dir(str(state_dir or ""))
-    if written and os.path.lexists(folder):  # else it is made when there is something to write
-        files.own_folder(folder)
-    return Store(folder)
 
 
 def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
@@ -1023,24 +1002,6 @@ def _live(settings: Settings, recordings: list[Recording], camera: str, out: Pat
         _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
     ending = daemon.replay_live(settings, recordings, camera, out)
     sys.exit(_ended(ending, len(recordings)))
-
-
-def _settings(config: Path | None) -> Settings:
-    from pipeline.core import settings
-
-    return settings.load(config) if config else settings.Settings()
-
-
-def _with_model(settings: Settings, model: str, state_dir: Path | None) -> Settings:
-    """As the command line says it, where it says anything."""
-    import msgspec
-
-    if model:
-        settings = msgspec.structs.replace(settings, describe=msgspec.structs.replace(settings.describe, model=model))
-    if state_dir:
-        runtime = msgspec.structs.replace(settings.runtime, state_dir=str(state_dir))
-        settings = msgspec.structs.replace(settings, runtime=runtime)
-    return settings
 
 
 def _status(report: Report) -> int:
