@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from models.deriving.job import Job
     from models.store import Installed, Wish
     from pipeline.core.bench.baseline import Subject
-    from pipeline.core.note.notebook import Notebook
     from pipeline.core.note.notes import Polarity
     from pipeline.core.settings import EncodeSettings, Settings
-    from pipeline.core.verdict.speaking import Similarity
     from pipeline.runtime.daemon import Ending
     from pipeline.runtime.replay import Recording, Report
 
@@ -211,10 +209,12 @@ def events() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -> None:
     """Rank the incidents of FILE by how well TEXT fits their pictures: kinds of things and scenes, no colours."""
+    from pipeline.app.search import search
     from pipeline.view import searching
 
-    if not searching.show(file, " ".join(text), most, as_json=as_json):
-        sys.exit(DAMAGED)
+    found = search(file, " ".join(text))
+    searching.show(found, most, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @events.command("show")
@@ -233,10 +233,12 @@ def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -
 )
 def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
     """Show events as a timeline: those of FILE, or of a folder, and of the files put away beside it."""
+    from pipeline.app.events import Events
     from pipeline.view import timeline
 
-    if not timeline.show(file, camera, kind, everything=everything, as_json=as_json):
-        sys.exit(DAMAGED)
+    found = Events(file, camera, kind)
+    timeline.show(found, everything=everything, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @main.command()
@@ -685,12 +687,16 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
     from pipeline.app.site import open_site
+    from pipeline.app.summaries import summaries
     from pipeline.core.settings import DescribeSettings
-    from pipeline.view import evaluation
+    from pipeline.view import summaries as view
+    from pipeline.view.progress import counting
 
     settings = DescribeSettings(model=name, threads=threads or 0)
     store = open_site(None, state_dir).models
-    evaluation.summaries(store, settings, path, free=free, as_json=as_json, quiet=quiet)
+    with counting("telling", quiet=quiet) as told:
+        found = summaries(store, settings, path, free=free, told=told)
+    view.show(found, as_json=as_json)
 
 
 def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -794,14 +800,15 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
-    from models.asking.language import chosen
+    from pipeline.app import asking, verdicts
     from pipeline.app.site import open_site
-    from pipeline.view import verdicts
+    from pipeline.view import verdicts as view
+    from pipeline.view.progress import counting
 
-    site = open_site(config, state_dir)
-    speaks = chosen(site.models, model)
-    means = verdicts.Means(site.rulebook, site.lexicon, _similarity(no_encoder), speaks)
-    verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json, quiet=quiet)
+    means = asking.means(open_site(config, state_dir), model, encoder=not no_encoder)
+    with counting("weighing", quiet=quiet) as told:
+        found = verdicts.evaluate(path, means, compile_=compile_, told=told)
+    view.show(found, as_json=as_json)
 
 
 @main.group()
@@ -836,26 +843,17 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     as_json: bool,
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
+    from pipeline.app import notes
     from pipeline.app.site import open_site
-    from pipeline.core.note import notebook
-    from pipeline.core.note.clauses import compile_note
-    from pipeline.core.note.notes import confirmed, said
     from pipeline.view import notes as view
 
     site = open_site(config, state_dir)
-    site.check_camera(camera)
-    lexicon, path = site.lexicon, site.notes_file
-    book = notebook.load(path)
-    note = compile_note(text, lexicon)
-    note = confirmed(note, polarity) if polarity else note
-    found = view.findings(note, book, camera, site.settings, lexicon)
-    book.added(note, camera)  # refused before anybody is asked
-    view.print_reading(note, found)
+    proposal = notes.propose(site, text, camera, polarity)
+    view.print_reading(proposal)
     if not yes:
         _confirm()
-        note = confirmed(note, said(note.readings))
-    changed = _change_notes(path, lambda latest: latest.added(note, camera))
-    view.print_added(changed.notes[-1], found, as_json=as_json)
+        proposal = notes.confirm(proposal)
+    view.print_added(notes.add(site, proposal), proposal.findings, as_json=as_json)
 
 
 @notes.command("list")
@@ -863,11 +861,11 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_list(state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
+    from pipeline.app import notes
     from pipeline.app.site import open_site
-    from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
-    view.print_list(notebook.load(open_site(None, state_dir).notes_file), as_json=as_json)
+    view.print_list(notes.notes(open_site(None, state_dir)), as_json=as_json)
 
 
 @notes.command("check")
@@ -890,24 +888,15 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
-    from models.asking.language import chosen
+    from pipeline.app.effect import effect
     from pipeline.app.site import open_site
-    from pipeline.core.incident.eventfiles import Reader
-    from pipeline.core.note import notebook
-    from pipeline.core.note.places import Places
-    from pipeline.view import cases
     from pipeline.view import notes as view
-    from pipeline.view.timeline import complain_of
-    from pipeline.view.verdicts import Means
+    from pipeline.view.progress import counting
 
-    site = open_site(config, state_dir)
-    book, rules = notebook.load(site.notes_file), site.rulebook
-    means = Means(rules, site.lexicon, _similarity(no_encoder), chosen(site.models, model))
-    reader = Reader(file)
-    done = view.checked(cases.past(reader, camera), book, means, Places(site.settings), quiet=quiet)
-    view.print_checked(done, book, rules, as_json=as_json)
-    complain_of(reader)
-    sys.exit(DAMAGED if reader.damaged else WHOLE)
+    with counting("weighing", quiet=quiet) as told:
+        found = effect(open_site(config, state_dir), file, camera, model, encoder=not no_encoder, told=told)
+    view.print_effect(found, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @notes.command("remove")
@@ -916,13 +905,11 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
+    from pipeline.app import notes
     from pipeline.app.site import open_site
-    from pipeline.core.note import notebook
     from pipeline.view import notes as view
 
-    path = open_site(None, state_dir).notes_file
-    notebook.load(path).removed(*identifiers)  # refused before a folder is made
-    _change_notes(path, lambda latest: latest.removed(*identifiers))
+    notes.remove(open_site(None, state_dir), identifiers)
     view.print_removed(identifiers, as_json=as_json)
 
 
@@ -932,19 +919,6 @@ def _confirm() -> None:
         _fail("nobody is there to confirm the reading: look at it, then say --yes", USAGE)
     if not click.confirm("Is this what you mean?", err=True):
         _fail("not added: put it in other words, or say --polarity", FAILED)
-
-
-def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
-    """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
-    from pipeline.core import files
-    from pipeline.core.note import notebook
-    from pipeline.runtime import folders
-
-    files.own_folder(path.parent)
-    with folders.one_at_a_time(path.with_suffix(".lock")):
-        changed = change(notebook.load(path))
-        files.replace(path, notebook.encoded(changed))
-    return changed
 
 
 def _check_encoder(config: Path, table: EncodeSettings) -> None:
@@ -959,20 +933,6 @@ def _check_encoder(config: Path, table: EncodeSettings) -> None:
     found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
-
-
-def _similarity(without: bool) -> Similarity | None:
-    from models import sentences
-
-    found = None if without else sentences.open_sentences()
-    return found.similarity if found else None
-
-
-def _own_set() -> Path:
-    own = Path(__file__).parents[1] / "tests/eval/verdicts/test.jsonl"
-    if not own.exists():
-        _fail("the project's own set comes with its source code only: choose a file with --set", USAGE)
-    return own
 
 
 def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:

@@ -13,6 +13,8 @@ from models.asking.digest import DigestWriter
 from models.asking.language import chosen
 from models.llm import opening
 from models.llm.mnn import Options
+from pipeline.app.events import undelivered
+from pipeline.app.summaries import finished
 from pipeline.core.digest import grounding as digest_grounding
 from pipeline.core.digest import groups as digest
 from pipeline.core.digest import periods
@@ -21,9 +23,7 @@ from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.printing import printable
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
-from pipeline.view.evaluation import finished
 from pipeline.view.output import complain, console, say_json
-from pipeline.view.timeline import undelivered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

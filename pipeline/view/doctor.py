@@ -15,12 +15,12 @@ from pipeline.core import secrets
 from pipeline.core.device import diagnosis
 from pipeline.core.device.diagnosis import Finding
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.printing import printable
+from pipeline.core.printing import counted, printable
 from pipeline.runtime import cores, examining
 from pipeline.runtime.apart import apart
 from pipeline.runtime.cores import HERE
 from pipeline.runtime.examining import Device, Model
-from pipeline.view.output import console, counted, say_json
+from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,29 @@
+"""How far long work is, as bars on standard error; on a terminal only."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import Progress
+
+from pipeline.view.output import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Lend a function that draws how many are done, and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _done, _all: None
+        return
+    with Progress(console=screen, transient=True) as bars:
+
+        def draw(done: int, most: int) -> None:
+            task = bars.task_ids[0] if bars.task_ids else bars.add_task(what, total=most)
+            bars.update(task, completed=done)
+
+        yield draw
