@@ -374,23 +374,14 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
     Files that were put away beside it are read too; one of those by name is read alone.
     Times are the site's: of the configuration's time zone, else as the events themselves tell it.
     """
-    from zoneinfo import ZoneInfo
-
+    from pipeline.app.digest import digest as tell
     from pipeline.app.site import open_site
-    from pipeline.core.digest.groups import Loudness
     from pipeline.view import digest as view
 
-    site = open_site(config, state_dir, model=model)
-    settings, rules = site.settings, site.rulebook
-    words, limits = rules.words, rules.limits
-    asked = view.Asked(
-        since, until, camera, ZoneInfo(settings.site.timezone) if config else None, frozenset(settings.cameras)
-    )
-    loudness = Loudness(words.action, words.severity, limits.speak)
-    means = view.Means(loudness, site.filters, site.models, settings.describe)
     with _cleared_up():
-        whole = view.show(events, asked, means, as_json=as_json)
-    sys.exit(WHOLE if whole else DAMAGED)
+        found = tell(open_site(config, state_dir, model=model), events, since, until, camera)
+    view.show(found, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @main.group()

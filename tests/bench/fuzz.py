@@ -37,7 +37,7 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
-from pipeline.app import cases, effect, search, summaries, verdicts
+from pipeline.app import cases, digest, effect, search, summaries, verdicts
 from pipeline.app.asking import Means
 from pipeline.app.events import Events
 from pipeline.core import files, messages, settings
@@ -189,12 +189,12 @@ class Digest(Lines):
         row, limits = self.book.words, self.book.limits
         loudness = digests.Loudness(row.action, row.severity, limits.speak)
         silent = msgspec.structs.replace(DescribeSettings(), model="none")
-        self.means = digest_view.Means(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
+        self.means = digest.Means(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        asked = digest_view.Asked(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
-        digest_view.show(self.file, asked, self.means, as_json=chance.random() < 0.3)
+        asked = digest.Asked(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
+        digest_view.show(digest.tell(self.file, asked, self.means), as_json=chance.random() < 0.3)
 
 
 class Search(Lines):
