@@ -22,7 +22,6 @@ from pipeline.view import completing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from models.deriving.job import Job
     from models.store import Installed, Wish
     from pipeline.core.bench.baseline import Subject
     from pipeline.core.note.notes import Polarity
@@ -309,13 +308,12 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
     Cores and who computes on which, limits, memory and its speed, disk, heat, clocks, energy, encoder, language model.
     Changes nothing. Exit status 4: a line says trouble.
     """
+    from pipeline.app.doctor import examine
     from pipeline.app.site import open_site
-    from pipeline.runtime import folders
     from pipeline.view import doctor as view
 
-    settings = open_site(config, state_dir).settings
     with _cleared_up():
-        report = view.examined(settings, folders.state_dir(settings.runtime.state_dir), sysfs, config)
+        report = examine(open_site(config, state_dir), sysfs)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)
 
@@ -542,12 +540,15 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     if target:
         if name or recipe or lora:
             _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        out = encoder.pop("out") or open_site(None, state_dir).writable_models().root.parent / "encoders"
-        job = _encoder_job(file, target, encoder)
+        from pipeline.app import convert
         from pipeline.view import converting
+        from pipeline.view.progress import steps
 
-        with _cleared_up():
-            converting.convert(job, out, again=force, as_json=as_json, quiet=quiet)
+        site, out = open_site(encoder.pop("config"), state_dir), encoder.pop("out")
+        out = out or convert.folder_of(site)
+        with _cleared_up(), steps(quiet=quiet) as told:
+            done = convert.convert(convert.job_of(site, file, target, encoder), out, again=force, told=told)
+        converting.show(done, as_json=as_json)
         return
     context = click.get_current_context()
     given = [key for key in encoder if context.get_parameter_source(key) is not ParameterSource.DEFAULT]
@@ -562,26 +563,6 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         wish, store = _wish(recipe, lora, force), open_site(None, state_dir).writable_models()
         found = store.convert(Path(file), name or name_of(Path(file)), wish, told)
     view.made(found, as_json=as_json)
-
-
-def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
-    """What is asked for; how pictures are read is the configuration's, where the command line does not say it."""
-    from models import catalog
-    from models.deriving.job import Job
-    from models.encoders import OURS, Reading
-    from pipeline.app.site import open_site
-
-    settings = open_site(given.pop("config"), None).settings.encode
-    if Path(file).exists():
-        model, base = Path(file), Reading.of(settings)
-    else:
-        try:
-            model, base = catalog.verified(catalog.encoder(file)), OURS
-        except ModelError as error:
-            raise ModelError(f"{file}: no such file; {error}") from error
-    reading = Reading(*(given.pop(key) or getattr(base, key) for key in Reading._fields))
-    soc = given.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
-    return Job(model, target, file, soc=soc, reading=reading, **given)
 
 
 @models.command("verify")
@@ -616,9 +597,10 @@ def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
 @_as_json
 def models_backends(as_json: bool) -> None:
     """Show what can run the encoder: which back ends are installed, which can be used here, and why others cannot."""
-    from pipeline.view import encoders
+    from pipeline.app import encoders
+    from pipeline.view import encoders as view
 
-    encoders.show_backends(as_json=as_json)
+    view.show_backends(encoders.back_ends(), as_json=as_json)
 
 
 def _options(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -643,21 +625,14 @@ def models_offload_report(
     Nodes and time on each device, what stays on the CPU and why, how similar the answers are, and the first node that
     is wrong. Exit status 1: it is not what the configuration asks for.
     """
-    from msgspec import ValidationError, convert, to_builtins
-
+    from pipeline.app import encoders
     from pipeline.app.site import open_site
-    from pipeline.core.settings import EncodeSettings
-    from pipeline.view import encoders
+    from pipeline.view import encoders as view
 
-    configured = open_site(config, None).settings.encode
-    changed = {"backend": backend or configured.backend, "options": {**configured.options, **options}}
-    try:
-        settings = convert({**to_builtins(configured), **changed}, EncodeSettings)
-    except ValidationError as error:
-        _fail(f"{backend}: {error}; `pipeline models backends` lists the back ends", USAGE)
     with _cleared_up():
-        passes = encoders.offloaded(model, settings, as_json=as_json)
-    sys.exit(WHOLE if passes else FAILED)
+        found = encoders.offloaded(open_site(config, None), model, backend, options)
+    view.show_offload(found, as_json=as_json)
+    sys.exit(WHOLE if found.accepted else FAILED)
 
 
 @main.group("eval")
@@ -915,8 +890,8 @@ def _confirm() -> None:
 def _check_encoder(config: Path, table: EncodeSettings) -> None:
     """Refuse what is wrong with an encoder, as far as it can be known here."""
     from models.encoders import checking
+    from pipeline.app import encoders
     from pipeline.core import settings
-    from pipeline.view import encoders
 
     problems = list(checking.problems(table))
     if not problems and (fault := encoders.unopened(table)):

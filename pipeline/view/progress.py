@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import Progress
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pipeline.view.output import console
 
@@ -25,5 +25,25 @@ def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         def draw(done: int, most: int) -> None:
             task = bars.task_ids[0] if bars.task_ids else bars.add_task(what, total=most)
             bars.update(task, completed=done)
+
+        yield draw
+
+
+@contextmanager
+def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws what is being done, how far that is, and of how much; 0: nobody knows."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bars:
+
+        def draw(what: str, done: int, most: int) -> None:
+            for task in bars.task_ids:
+                if bars.tasks[0].description != what:
+                    bars.remove_task(task)  # a task cannot forget how much there was to do
+            task = bars.task_ids[0] if bars.task_ids else bars.add_task(what, total=None)
+            bars.update(task, completed=done, total=most or None)
 
         yield draw
