@@ -22,8 +22,6 @@ from pipeline.view import completing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from models.store import Installed, Wish
-    from pipeline.core.bench.baseline import Subject
     from pipeline.core.note.notes import Polarity
     from pipeline.core.settings import EncodeSettings, Settings
     from pipeline.runtime.daemon import Ending
@@ -395,11 +393,11 @@ def models() -> None:
 @_as_json
 def models_list(state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
-    from models.table import table
+    from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    view.show(open_site(None, state_dir).models, table(), as_json=as_json)
+    view.show(models.listing(open_site(None, state_dir)), as_json=as_json)
 
 
 @models.command("pull")
@@ -426,13 +424,15 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
+    from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
+    from pipeline.view.progress import fetching
 
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish, store = _wish(recipe, lora, force), open_site(None, state_dir).writable_models()
-        found = store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
-    view.made(found, as_json=as_json)
+    wish = models.wish(recipe, lora, again=force)
+    with _cleared_up(), fetching(quiet=quiet) as told:
+        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, told=told)
+    view.show_made(found, as_json=as_json)
 
 
 def _keep(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
@@ -556,13 +556,14 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         _fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
     if not Path(file).exists():
         _fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
-    from models.store import name_of
+    from pipeline.app import models
     from pipeline.view import models as view
+    from pipeline.view.progress import fetching
 
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish, store = _wish(recipe, lora, force), open_site(None, state_dir).writable_models()
-        found = store.convert(Path(file), name or name_of(Path(file)), wish, told)
-    view.made(found, as_json=as_json)
+    wish = models.wish(recipe, lora, again=force)
+    with _cleared_up(), fetching(quiet=quiet) as told:
+        found = models.convert(open_site(None, state_dir), Path(file), name, wish, told)
+    view.show_made(found, as_json=as_json)
 
 
 @models.command("verify")
@@ -571,11 +572,13 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
+    from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    if not view.verified(open_site(None, state_dir).models.verify(name), as_json=as_json):
-        sys.exit(DAMAGED)
+    found = models.verify(open_site(None, state_dir), name)
+    view.show_checked(found, as_json=as_json)
+    sys.exit(DAMAGED if any(one.problems for one in found) else WHOLE)
 
 
 @models.command("use")
@@ -584,13 +587,13 @@ def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
 @_as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
+    from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    store = open_site(None, state_dir).writable_models()
     with _cleared_up():
-        tried = view.tried(store.find(name))
-    view.made(store.use(name), as_json=as_json, tried=tried)
+        used = models.use(open_site(None, state_dir), name)
+    view.show_used(used, as_json=as_json)
 
 
 @models.command("backends")
@@ -710,36 +713,14 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     Time to the first token, steady decoding, a sentence, loading, memory, and how much of the memory's bandwidth is
     used; every number of threads in processes of its own. What was measured before on this device is compared with.
     """
+    from pipeline.app import bench
     from pipeline.app.site import open_site
-    from pipeline.core.bench import baseline
-    from pipeline.runtime import measuring
     from pipeline.view import bench as view
+    from pipeline.view.progress import measuring
 
-    site = open_site(None, state_dir)
-    store = site.writable_models() if out is None else site.models
-    chosen = store.chosen(model)
-    if chosen is None:
-        _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
-    subject = _subject(chosen)
-    folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
-    device = measuring.device()
-    before = measuring.before(folder / view.JSON, device, subject.sha256)
-    options = baseline.Options(threads, rounds, site.settings.describe.context_tokens)
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        found = measuring.measure(chosen.path, subject, device, options, told)
-    changed = baseline.changes(before, found)
-    view.write(found, changed, folder)
-    view.show(found, changed, folder, as_json=as_json)
-
-
-def _subject(chosen: Installed) -> Subject:
-    """What is said of a model that is measured. Raises ModelError: its manifest cannot be read."""
-    from models.llm import folder
-    from pipeline.core.bench.baseline import Subject
-
-    manifest = folder.read(chosen.path)
-    weights = manifest.weights
-    return Subject(chosen.name, chosen.version, weights.sha256, manifest.recipe, weights.bytes)
+    with _cleared_up(), measuring(quiet=quiet) as told:
+        found = bench.measure(open_site(None, state_dir), model, out, threads=threads, rounds=rounds, told=told)
+    view.show(found, as_json=as_json)
 
 
 @evaluate.command("verdicts")
@@ -899,12 +880,6 @@ def _check_encoder(config: Path, table: EncodeSettings) -> None:
     found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
-
-
-def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
-    from models.store import Wish
-
-    return Wish(recipe, lora, force)
 
 
 @contextmanager

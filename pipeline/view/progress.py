@@ -5,7 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 from pipeline.view.output import console
 
@@ -47,3 +56,35 @@ def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             bars.update(task, completed=done, total=most or None)
 
         yield draw
+
+
+@contextmanager
+def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws a bar for each step, with its bytes done and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+        tasks = {}
+
+        def draw(what: str, done: int, size: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=size)
+            bars.update(tasks[what], completed=done, total=size)
+
+        yield draw
+
+
+@contextmanager
+def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws what is measured, how many steps are done, and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, steps: bar.update(task, description=what, completed=done, total=steps)
