@@ -16,22 +16,14 @@ from click.core import ParameterSource
 from pipeline import early
 from pipeline.core.errors import DamagedError, ModelError, PipelineError
 from pipeline.core.printing import harmless, printable
-from pipeline.resources import config_file, own_or_ours
+from pipeline.resources import config_file
 from pipeline.view import completing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from models.deriving.job import Job
-    from models.store import Installed, Store, Wish
-    from pipeline.core.bench.baseline import Subject
-    from pipeline.core.note.notebook import Notebook
     from pipeline.core.note.notes import Polarity
-    from pipeline.core.note.words import Lexicon
-    from pipeline.core.settings import Settings
-    from pipeline.core.text.filters import Filters
-    from pipeline.core.verdict.rulebook import Rulebook
-    from pipeline.core.verdict.speaking import Similarity
+    from pipeline.core.settings import EncodeSettings, Settings
     from pipeline.runtime.daemon import Ending
     from pipeline.runtime.replay import Recording, Report
 
@@ -144,11 +136,12 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
     """
+    from pipeline.app.site import open_site
     from pipeline.core.device.heat import place
     from pipeline.runtime import replay as replaying
     from pipeline.view import screen
 
-    settings = _with_model(_settings(config), model, state_dir)
+    settings = open_site(config, state_dir, model=model).settings
     if settings.cameras and not camera and not quiet:
         click.echo(printable(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}"), err=True)
     recordings = replaying.find(paths)
@@ -180,15 +173,14 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 )
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
-    from pipeline.core import secrets
+    from pipeline.app.site import open_site
     from pipeline.runtime import daemon
 
-    settings = _settings(config)
-    _rulebook(config)
-    _filters(config)
+    site = open_site(config, state_dir)
+    settings, _, _ = site.settings, site.rulebook, site.filters  # mistakes are told before anything begins
     if not settings.cameras:
         _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    warnings = [str(told)] if (told := secrets.exposed(config, settings.sources)) else []
+    warnings = [str(told)] if (told := site.exposed()) else []
     ending = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
     sys.exit(_ended(ending, len(settings.cameras)))
 
@@ -214,10 +206,12 @@ def events() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -> None:
     """Rank the incidents of FILE by how well TEXT fits their pictures: kinds of things and scenes, no colours."""
+    from pipeline.app.search import search
     from pipeline.view import searching
 
-    if not searching.show(file, " ".join(text), most, as_json=as_json):
-        sys.exit(DAMAGED)
+    found = search(file, " ".join(text))
+    searching.show(found, most, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @events.command("show")
@@ -236,10 +230,12 @@ def events_search(file: Path, text: tuple[str, ...], most: int, as_json: bool) -
 )
 def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: bool) -> None:
     """Show events as a timeline: those of FILE, or of a folder, and of the files put away beside it."""
+    from pipeline.app.events import Events
     from pipeline.view import timeline
 
-    if not timeline.show(file, camera, kind, everything=everything, as_json=as_json):
-        sys.exit(DAMAGED)
+    found = Events(file, camera, kind)
+    timeline.show(found, everything=everything, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @main.command()
@@ -255,12 +251,13 @@ def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: b
 )
 def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
+    from pipeline.app.site import open_site
     from pipeline.view import configuration
 
-    book = _rulebook(config)
-    _filters(config)
-    _encoder(config)
-    configuration.show(config, _settings(config), book, as_json=as_json)
+    site = open_site(config, None)
+    book, _ = site.rulebook, site.filters
+    _check_encoder(config, site.settings.encode)
+    configuration.show(config, site.settings, book, as_json=as_json)
 
 
 @main.command()
@@ -309,12 +306,12 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
     Cores and who computes on which, limits, memory and its speed, disk, heat, clocks, energy, encoder, language model.
     Changes nothing. Exit status 4: a line says trouble.
     """
-    from pipeline.runtime import folders
+    from pipeline.app.doctor import examine
+    from pipeline.app.site import open_site
     from pipeline.view import doctor as view
 
-    settings = _settings(config)
     with _cleared_up():
-        report = view.examined(settings, folders.state_dir(str(state_dir or settings.runtime.state_dir)), sysfs, config)
+        report = examine(open_site(config, state_dir), sysfs)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)
 
@@ -373,21 +370,14 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
     Files that were put away beside it are read too; one of those by name is read alone.
     Times are the site's: of the configuration's time zone, else as the events themselves tell it.
     """
-    from zoneinfo import ZoneInfo
-
-    from pipeline.core.digest.groups import Loudness
+    from pipeline.app.digest import digest as tell
+    from pipeline.app.site import open_site
     from pipeline.view import digest as view
 
-    settings = _with_model(_settings(config), model, state_dir)
-    words, limits = (rules := _rulebook(config)).words, rules.limits
-    asked = view.Asked(
-        since, until, camera, ZoneInfo(settings.site.timezone) if config else None, frozenset(settings.cameras)
-    )
-    loudness = Loudness(words.action, words.severity, limits.speak)
-    means = view.Means(loudness, _filters(config), _store(state_dir), settings.describe)
     with _cleared_up():
-        whole = view.show(events, asked, means, as_json=as_json)
-    sys.exit(WHOLE if whole else DAMAGED)
+        found = tell(open_site(config, state_dir, model=model), events, since, until, camera)
+    view.show(found, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @main.group()
@@ -403,10 +393,11 @@ def models() -> None:
 @_as_json
 def models_list(state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
-    from models.table import table
+    from pipeline.app import models
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    view.show(_store(state_dir), table(), as_json=as_json)
+    view.show(models.listing(open_site(None, state_dir)), as_json=as_json)
 
 
 @models.command("pull")
@@ -433,12 +424,15 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
+    from pipeline.app import models
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
+    from pipeline.view.progress import fetching
 
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish = _wish(recipe, lora, force)
-        found = _store(state_dir, written=True).pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told)
-    view.made(found, as_json=as_json)
+    wish = models.wish(recipe, lora, again=force)
+    with _cleared_up(), fetching(quiet=quiet) as told:
+        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, told=told)
+    view.show_made(found, as_json=as_json)
 
 
 def _keep(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
@@ -541,15 +535,20 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     where there is a compiler. Behind every pass its answers are compared with the model's own. For rknn this writes the
     ONNX file that rknn-toolkit2 takes; the toolkit itself, which makes the .rknn of it, is not part of this.
     """
+    from pipeline.app.site import open_site
+
     if target:
         if name or recipe or lora:
             _fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        out = encoder.pop("out") or _store(state_dir, written=True).root.parent / "encoders"
-        job = _encoder_job(file, target, encoder)
+        from pipeline.app import convert
         from pipeline.view import converting
+        from pipeline.view.progress import steps
 
-        with _cleared_up():
-            converting.convert(job, out, again=force, as_json=as_json, quiet=quiet)
+        site, out = open_site(encoder.pop("config"), state_dir), encoder.pop("out")
+        out = out or convert.folder_of(site)
+        with _cleared_up(), steps(quiet=quiet) as told:
+            done = convert.convert(convert.job_of(site, file, target, encoder), out, again=force, told=told)
+        converting.show(done, as_json=as_json)
         return
     context = click.get_current_context()
     given = [key for key in encoder if context.get_parameter_source(key) is not ParameterSource.DEFAULT]
@@ -557,32 +556,14 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         _fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
     if not Path(file).exists():
         _fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
-    from models.store import name_of
+    from pipeline.app import models
     from pipeline.view import models as view
+    from pipeline.view.progress import fetching
 
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        wish = _wish(recipe, lora, force)
-        found = _store(state_dir, written=True).convert(Path(file), name or name_of(Path(file)), wish, told)
-    view.made(found, as_json=as_json)
-
-
-def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
-    """What is asked for; how pictures are read is the configuration's, where the command line does not say it."""
-    from models import catalog
-    from models.deriving.job import Job
-    from models.encoders import OURS, Reading
-
-    settings = _settings(given.pop("config")).encode
-    if Path(file).exists():
-        model, base = Path(file), Reading.of(settings)
-    else:
-        try:
-            model, base = catalog.verified(catalog.encoder(file)), OURS
-        except ModelError as error:
-            raise ModelError(f"{file}: no such file; {error}") from error
-    reading = Reading(*(given.pop(key) or getattr(base, key) for key in Reading._fields))
-    soc = given.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
-    return Job(model, target, file, soc=soc, reading=reading, **given)
+    wish = models.wish(recipe, lora, again=force)
+    with _cleared_up(), fetching(quiet=quiet) as told:
+        found = models.convert(open_site(None, state_dir), Path(file), name, wish, told)
+    view.show_made(found, as_json=as_json)
 
 
 @models.command("verify")
@@ -591,10 +572,13 @@ def _encoder_job(file: str, target: str, given: dict[str, Any]) -> Job:
 @_as_json
 def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
+    from pipeline.app import models
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    if not view.verified(_store(state_dir).verify(name), as_json=as_json):
-        sys.exit(DAMAGED)
+    found = models.verify(open_site(None, state_dir), name)
+    view.show_checked(found, as_json=as_json)
+    sys.exit(DAMAGED if any(one.problems for one in found) else WHOLE)
 
 
 @models.command("use")
@@ -603,21 +587,23 @@ def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
 @_as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
+    from pipeline.app import models
+    from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    store = _store(state_dir, written=True)
     with _cleared_up():
-        tried = view.tried(store.find(name))
-    view.made(store.use(name), as_json=as_json, tried=tried)
+        used = models.use(open_site(None, state_dir), name)
+    view.show_used(used, as_json=as_json)
 
 
 @models.command("backends")
 @_as_json
 def models_backends(as_json: bool) -> None:
     """Show what can run the encoder: which back ends are installed, which can be used here, and why others cannot."""
-    from pipeline.view import encoders
+    from pipeline.app import encoders
+    from pipeline.view import encoders as view
 
-    encoders.show_backends(as_json=as_json)
+    view.show_backends(encoders.back_ends(), as_json=as_json)
 
 
 def _options(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -642,20 +628,14 @@ def models_offload_report(
     Nodes and time on each device, what stays on the CPU and why, how similar the answers are, and the first node that
     is wrong. Exit status 1: it is not what the configuration asks for.
     """
-    from msgspec import ValidationError, convert, to_builtins
+    from pipeline.app import encoders
+    from pipeline.app.site import open_site
+    from pipeline.view import encoders as view
 
-    from pipeline.core.settings import EncodeSettings
-    from pipeline.view import encoders
-
-    configured = _settings(config).encode
-    changed = {"backend": backend or configured.backend, "options": {**configured.options, **options}}
-    try:
-        settings = convert({**to_builtins(configured), **changed}, EncodeSettings)
-    except ValidationError as error:
-        _fail(f"{backend}: {error}; `pipeline models backends` lists the back ends", USAGE)
     with _cleared_up():
-        passes = encoders.offloaded(model, settings, as_json=as_json)
-    sys.exit(WHOLE if passes else FAILED)
+        found = encoders.offloaded(open_site(config, None), model, backend, options)
+    view.show_offload(found, as_json=as_json)
+    sys.exit(WHOLE if found.accepted else FAILED)
 
 
 @main.group("eval")
@@ -675,11 +655,17 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
     name: str, path: Path | None, free: bool, threads: int | None, state_dir: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
+    from pipeline.app.site import open_site
+    from pipeline.app.summaries import summaries
     from pipeline.core.settings import DescribeSettings
-    from pipeline.view import evaluation
+    from pipeline.view import summaries as view
+    from pipeline.view.progress import counting
 
     settings = DescribeSettings(model=name, threads=threads or 0)
-    evaluation.summaries(_store(state_dir), settings, path, free=free, as_json=as_json, quiet=quiet)
+    store = open_site(None, state_dir).models
+    with counting("telling", quiet=quiet) as told:
+        found = summaries(store, settings, path, free=free, told=told)
+    view.show(found, as_json=as_json)
 
 
 def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...]:
@@ -727,34 +713,14 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     Time to the first token, steady decoding, a sentence, loading, memory, and how much of the memory's bandwidth is
     used; every number of threads in processes of its own. What was measured before on this device is compared with.
     """
-    from pipeline.core.bench import baseline
-    from pipeline.runtime import measuring
+    from pipeline.app import bench
+    from pipeline.app.site import open_site
     from pipeline.view import bench as view
+    from pipeline.view.progress import measuring
 
-    store = _store(state_dir, written=out is None)
-    chosen = store.chosen(model)
-    if chosen is None:
-        _fail("no language model is in use: name one, or choose one with `pipeline models use NAME`", USAGE)
-    subject = _subject(chosen)
-    folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
-    device = measuring.device()
-    before = measuring.before(folder / view.JSON, device, subject.sha256)
-    options = baseline.Options(threads, rounds, _settings(None).describe.context_tokens)
-    with _cleared_up(), view.progress(quiet=quiet) as told:
-        found = measuring.measure(chosen.path, subject, device, options, told)
-    changed = baseline.changes(before, found)
-    view.write(found, changed, folder)
-    view.show(found, changed, folder, as_json=as_json)
-
-
-def _subject(chosen: Installed) -> Subject:
-    """What is said of a model that is measured. Raises ModelError: its manifest cannot be read."""
-    from models.llm import folder
-    from pipeline.core.bench.baseline import Subject
-
-    manifest = folder.read(chosen.path)
-    weights = manifest.weights
-    return Subject(chosen.name, chosen.version, weights.sha256, manifest.recipe, weights.bytes)
+    with _cleared_up(), measuring(quiet=quiet) as told:
+        found = bench.measure(open_site(None, state_dir), model, out, threads=threads, rounds=rounds, told=told)
+    view.show(found, as_json=as_json)
 
 
 @evaluate.command("verdicts")
@@ -781,12 +747,15 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
-    from models.asking.language import chosen
-    from pipeline.view import verdicts
+    from pipeline.app import asking, verdicts
+    from pipeline.app.site import open_site
+    from pipeline.view import verdicts as view
+    from pipeline.view.progress import counting
 
-    speaks = chosen(_store(state_dir), model)
-    means = verdicts.Means(_rulebook(config), _lexicon(), _similarity(no_encoder), speaks)
-    verdicts.show(path or _own_set(), means, compile_=compile_, as_json=as_json, quiet=quiet)
+    means = asking.means(open_site(config, state_dir), model, encoder=not no_encoder)
+    with counting("weighing", quiet=quiet) as told:
+        found = verdicts.evaluate(path, means, compile_=compile_, told=told)
+    view.show(found, as_json=as_json)
 
 
 @main.group()
@@ -821,26 +790,17 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
     as_json: bool,
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
-    from pipeline.core.note import notebook
-    from pipeline.core.note.clauses import compile_note
-    from pipeline.core.note.notes import confirmed, said
+    from pipeline.app import notes
+    from pipeline.app.site import open_site
     from pipeline.view import notes as view
 
-    settings = _settings(config) if config else None
-    if settings is not None and camera and camera not in settings.cameras:
-        _fail(f"no camera `{camera}` in {config}: there are {', '.join(settings.cameras) or 'none'}", USAGE)
-    lexicon, path = _lexicon(), _notes_file(state_dir)
-    book = notebook.load(path)
-    note = compile_note(text, lexicon)
-    note = confirmed(note, polarity) if polarity else note
-    found = view.findings(note, book, camera, settings, lexicon)
-    book.added(note, camera)  # refused before anybody is asked
-    view.print_reading(note, found)
+    site = open_site(config, state_dir)
+    proposal = notes.propose(site, text, camera, polarity)
+    view.print_reading(proposal)
     if not yes:
         _confirm()
-        note = confirmed(note, said(note.readings))
-    changed = _change_notes(path, lambda latest: latest.added(note, camera))
-    view.print_added(changed.notes[-1], found, as_json=as_json)
+        proposal = notes.confirm(proposal)
+    view.print_added(notes.add(site, proposal), proposal.findings, as_json=as_json)
 
 
 @notes.command("list")
@@ -848,10 +808,11 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_list(state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
-    from pipeline.core.note import notebook
+    from pipeline.app import notes
+    from pipeline.app.site import open_site
     from pipeline.view import notes as view
 
-    view.print_list(notebook.load(_notes_file(state_dir)), as_json=as_json)
+    view.print_list(notes.notes(open_site(None, state_dir)), as_json=as_json)
 
 
 @notes.command("check")
@@ -874,22 +835,15 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
-    from models.asking.language import chosen
-    from pipeline.core.incident.eventfiles import Reader
-    from pipeline.core.note import notebook
-    from pipeline.core.note.places import Places
-    from pipeline.view import cases
+    from pipeline.app.effect import effect
+    from pipeline.app.site import open_site
     from pipeline.view import notes as view
-    from pipeline.view.timeline import complain_of
-    from pipeline.view.verdicts import Means
+    from pipeline.view.progress import counting
 
-    book, rules = notebook.load(_notes_file(state_dir)), _rulebook(config)
-    means = Means(rules, _lexicon(), _similarity(no_encoder), chosen(_store(state_dir), model))
-    reader = Reader(file)
-    done = view.checked(cases.past(reader, camera), book, means, Places(_settings(config)), quiet=quiet)
-    view.print_checked(done, book, rules, as_json=as_json)
-    complain_of(reader)
-    sys.exit(DAMAGED if reader.damaged else WHOLE)
+    with counting("weighing", quiet=quiet) as told:
+        found = effect(open_site(config, state_dir), file, camera, model, encoder=not no_encoder, told=told)
+    view.print_effect(found, as_json=as_json)
+    sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @notes.command("remove")
@@ -898,12 +852,11 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 @_as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
-    from pipeline.core.note import notebook
+    from pipeline.app import notes
+    from pipeline.app.site import open_site
     from pipeline.view import notes as view
 
-    path = _notes_file(state_dir)
-    notebook.load(path).removed(*identifiers)  # refused before a folder is made
-    _change_notes(path, lambda latest: latest.removed(*identifiers))
+    notes.remove(open_site(None, state_dir), identifiers)
     view.print_removed(identifiers, as_json=as_json)
 
 
@@ -915,91 +868,18 @@ def _confirm() -> None:
         _fail("not added: put it in other words, or say --polarity", FAILED)
 
 
-def _notes_file(state_dir: Path | None) -> Path:
-    from pipeline.core.note import notebook
-    from pipeline.runtime import folders
-
-    return folders.state_dir(str(state_dir or "")) / notebook.FILE
-
-
-def _change_notes(path: Path, change: Callable[[Notebook], Notebook]) -> Notebook:
-    """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
-    from pipeline.core import files
-    from pipeline.core.note import notebook
-    from pipeline.runtime import folders
-
-    files.own_folder(path.parent)
-    with folders.one_at_a_time(path.with_suffix(".lock")):
-        changed = change(notebook.load(path))
-        files.replace(path, notebook.encoded(changed))
-    return changed
-
-
-def _rulebook(config: Path | None) -> Rulebook:
-    from pipeline.core.verdict import rulebook
-
-    own = _settings(config).describe.incidents
-    return rulebook.load(own_or_ours(own, "incidents.toml"))
-
-
-def _encoder(config: Path) -> None:
+def _check_encoder(config: Path, table: EncodeSettings) -> None:
     """Refuse what is wrong with an encoder, as far as it can be known here."""
     from models.encoders import checking
+    from pipeline.app import encoders
     from pipeline.core import settings
-    from pipeline.view import encoders
 
-    table = _settings(config).encode
     problems = list(checking.problems(table))
     if not problems and (fault := encoders.unopened(table)):
         problems = [fault]
     found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
     if found:
         _fail("\n".join(found), USAGE)
-
-
-def _filters(config: Path | None) -> Filters:
-    from pipeline.core.text import filters
-
-    own = _settings(config).describe.filters
-    return filters.load(own_or_ours(own, "filters.toml"))
-
-
-def _lexicon() -> Lexicon:
-    from pipeline.core.note import words
-
-    return words.load(config_file("words.toml"))
-
-
-def _similarity(without: bool) -> Similarity | None:
-    from models import sentences
-
-    found = None if without else sentences.open_sentences()
-    return found.similarity if found else None
-
-
-def _own_set() -> Path:
-    own = Path(__file__).parents[1] / "tests/eval/verdicts/test.jsonl"
-    if not own.exists():
-        _fail("the project's own set comes with its source code only: choose a file with --set", USAGE)
-    return own
-
-
-def _store(state_dir: Path | None, *, written: bool = False) -> Store:
-    """The models of a state folder; where something is to be written, it has to be ours."""
-    from models.store import Store
-    from pipeline.core import files
-    from pipeline.runtime import folders
-
-    folder = folders.state_dir(str(state_dir or ""))
-    if written and os.path.lexists(folder):  # else it is made when there is something to write
-        files.own_folder(folder)
-    return Store(folder)
-
-
-def _wish(recipe: str, lora: Path | None, force: bool) -> Wish:
-    from models.store import Wish
-
-    return Wish(recipe, lora, force)
 
 
 @contextmanager
@@ -1023,24 +903,6 @@ def _live(settings: Settings, recordings: list[Recording], camera: str, out: Pat
         _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
     ending = daemon.replay_live(settings, recordings, camera, out)
     sys.exit(_ended(ending, len(recordings)))
-
-
-def _settings(config: Path | None) -> Settings:
-    from pipeline.core import settings
-
-    return settings.load(config) if config else settings.Settings()
-
-
-def _with_model(settings: Settings, model: str, state_dir: Path | None) -> Settings:
-    """As the command line says it, where it says anything."""
-    import msgspec
-
-    if model:
-        settings = msgspec.structs.replace(settings, describe=msgspec.structs.replace(settings.describe, model=model))
-    if state_dir:
-        runtime = msgspec.structs.replace(settings.runtime, state_dir=str(state_dir))
-        settings = msgspec.structs.replace(settings, runtime=runtime)
-    return settings
 
 
 def _status(report: Report) -> int:

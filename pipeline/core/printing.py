@@ -26,6 +26,11 @@ def harmless(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter in _KEPT else MARK for letter in text)
 
 
+def counted(number: int, what: str) -> str:
+    """Say a number of things: 1 camera, 2 cameras."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def json_line(content: Any) -> str:
     """Content as a line of JSON, with its end, in which such letters are written as JSON allows: the same to a program.
 

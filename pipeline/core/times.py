@@ -28,6 +28,11 @@ def utc(utc_ns: Nanoseconds) -> datetime:
     return datetime.fromtimestamp(utc_ns // 1_000_000_000, UTC)
 
 
+def iso(moment: datetime) -> str:
+    """Return a moment as programs read it: in UTC, to the second."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def within(hours: str, moment: datetime) -> bool:
     """Whether a moment lies in a span such as 07:00-18:00, or 22:00-06:00 over midnight; ends included."""
     start, _, end = hours.partition("-")

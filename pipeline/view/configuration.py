@@ -10,11 +10,11 @@ from rich.table import Table
 
 from pipeline.core import secrets
 from pipeline.core.incident import areas
-from pipeline.core.printing import printable
+from pipeline.core.printing import counted, printable
 from pipeline.core.secrets import redacted
 from pipeline.core.settings import retired
 from pipeline.core.verdict import outcomes
-from pipeline.view.output import complain, console, counted, say_json
+from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -49,8 +49,3 @@ def complain(text: str) -> None:
 def say_json(content: Any, *, stderr: bool = False) -> None:
     """Write content as a line of JSON."""
     (sys.stderr if stderr else sys.stdout).write(json_line(content))
-
-
-def counted(number: int, what: str) -> str:
-    """Say a number of things: 1 camera, 2 cameras."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

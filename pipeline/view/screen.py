@@ -17,12 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline import topology
+from pipeline.app.events import Events
 from pipeline.core.errors import ConfigError
-from pipeline.core.printing import printable
+from pipeline.core.printing import counted, printable
 from pipeline.runtime.replay import Outcome, Report, coverage
 from pipeline.runtime.replay import Progress as State
 from pipeline.view import timeline
-from pipeline.view.output import console, counted, say_json
+from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ def write_summary(report: Report, folder: Path) -> None:
 def print_events(path: Path) -> None:
     """Events to standard output: a timeline where people look, lines where programs read."""
     if sys.stdout.isatty():
-        timeline.show(path, "", "", everything=False, as_json=False)
+        timeline.show(Events(path), everything=False, as_json=False)
         return
     sys.stdout.flush()
     with path.open("rb") as file:

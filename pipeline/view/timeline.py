@@ -1,27 +1,19 @@
-"""Files of events as people read them: one row an incident, in the order in which they began."""
+"""Events as people read them: one row an incident, in the order in which they began."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.decoding import decode_whole
-from pipeline.core.errors import ConfigError
-from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
 from pipeline.core.printing import printable
 from pipeline.core.text.templates import duration
-from pipeline.eventlog import cursor, entries
-from pipeline.eventlog.reader import waiting
-from pipeline.view.output import complain, console, counted, say_json
+from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from pipeline.app.events import Events
 
-_PLAIN_WIDTH = 150
 _COLUMNS = ("time (UTC)", "camera", "what", "action", "for", "says", "decided by", "ended")
 _ENDS = {
     "quiet": "it went quiet",
@@ -41,133 +33,22 @@ _DOUBTS = {  # why a note that speaks of an incident did not decide
 _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
-class _Scene(msgspec.Struct, frozen=True):
-    class_: str = msgspec.field(name="class", default="")
-    label: str = ""
-    likelihood: float = 0.0
+def show(events: Events, *, everything: bool, as_json: bool) -> None:
+    """Print events, and what is to be known of their files.
 
-
-class _Fields(msgspec.Struct, frozen=True):
-    action: str = ""
-    rule: str = ""
-    because: str = ""
-    note: str = ""
-    note_text: str = ""
-    not_weighed: str = ""
-    not_weighed_because: str = ""
-
-
-class _Analysis(msgspec.Struct, frozen=True):
-    summary: str = ""
-    fields: _Fields = _Fields()
-
-
-class _Track(msgspec.Struct, frozen=True):
-    dwell_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
-
-
-class _Facts(msgspec.Struct, frozen=True):
-    track: _Track = _Track()
-    rules_hit: list[str] = []
-
-
-class _Data(msgspec.Struct, frozen=True):
-    scene: _Scene = _Scene()
-    facts: _Facts = _Facts()
-    analysis: _Analysis = _Analysis()
-    details: dict[str, Any] = {}
-    ended_by: str = ""
-    priority: str = ""
-
-
-class _Shape(Head, frozen=True):
-    """What is read here of an event, whichever version of us wrote it."""
-
-    type: str
-    time: str
-    subject: str
-    source: str
-    data: _Data
-    severitytext: str = ""
-
-
-def show(path: Path, camera: str, kind: str, *, everything: bool, as_json: bool) -> bool:
-    """Print the chosen events of a file and of those put away beside it.
-
-    Lines that are no events are counted, not hidden. False: there are some.
+    Args:
+        events: The chosen ones, not read yet.
+        everything: A row each, instead of one row an incident.
+        as_json: As JSON Lines, each as it comes.
     """
-    reader, known = Reader(path), set[str]()
-    chosen = _chosen(reader, camera, kind, known)
     if as_json:
-        for line, _ in chosen:
-            say_json(decode_whole(line))
+        for event in events.each():
+            say_json(event)
     else:
-        found = [decode_whole(line) for line, _ in chosen] if everything else _joined(chosen)
-    if reader.damaged and not known:
-        raise reader.nothing()
-    if camera and camera not in known:
-        raise ConfigError(f"no camera `{camera}`; there are: {', '.join(sorted(known - {'-'})) or 'none'}")
-    if not as_json:
-        console().print(_table(found, printable(str(path))))
-    complain_of(reader)
-    return not reader.damaged
-
-
-def complain_of(reader: Reader) -> None:
-    """Say what could not be read, what is not kept, and what is not in the files yet."""
-    for said in (*filter(None, (reader.kept_from(), undelivered(reader.path))), *reader.complaints()):
-        complain(said)
-
-
-def undelivered(path: Path) -> str:
-    """Say how many events are in the event log beside a file and not in it; empty: none, or nobody can tell."""
-    folder = (path if path.is_dir() else path.parent) / entries.FOLDER
-    place = cursor.all_of(entries.cursors(folder)).get("jsonl")
-    try:
-        count = waiting(folder, place.position) if place else 0
-    except OSError:
-        return ""
-    return f"{counted(count, 'event')} not shown: in the event log, waiting for room on the disk" if count else ""
-
-
-def _chosen(reader: Reader, camera: str, kind: str, known: set[str]) -> Iterator[tuple[bytes, _Shape]]:
-    """Yield the events that are wanted; `known` gets every camera, and `-` for the device."""
-    for line, event in reader.events(_Shape):
-        name = event.source.rpartition("/camera/")[2] if "/camera/" in event.source else "-"
-        known.add(name)
-        if kind in event.type and (not camera or event.source.endswith(f"/camera/{camera}")):
-            yield line, event
-
-
-class _Row(NamedTuple):
-    """What is kept of an incident: the event that holds, and when it began."""
-
-    rank: Rank
-    line: bytes
-    time: str
-    started: bool  # whether `time` is that of a start
-
-
-def _joined(chosen: Iterable[tuple[bytes, _Shape]]) -> list[dict[str, Any]]:
-    """One event an incident: the one that holds, with the time of its start. A summary table is left to itself."""
-    rows: dict[tuple[str, str, str], _Row] = {}
-    for place, (line, event) in enumerate(chosen):
-        if ".replay.summary." in event.type:
-            continue
-        incident = ".incident." in event.type
-        key = event.source, event.subject, "" if incident else str(place)
-        rows[key] = _later(rows.get(key), line, event)
-    found = ({**decode_whole(row.line), "time": row.time} for row in rows.values())
-    return sorted(found, key=lambda event: (event["time"], event["source"]))
-
-
-def _later(row: _Row | None, line: bytes, event: _Shape) -> _Row:
-    started, ranked = ".start." in event.type, rank(event.type, event)
-    if row is None:
-        return _Row(ranked, line, event.time, started)
-    if (started, row.started) == (True, False) or (started == row.started and event.time < row.time):
-        row = row._replace(time=event.time, started=started)
-    return row._replace(rank=ranked, line=line) if ranked >= row.rank else row
+        rows = list(events.each()) if everything else events.incidents()
+        console().print(_table(rows, printable(str(events.path))))
+    for remark in events.remarks():
+        complain(remark)
 
 
 def _table(rows: list[dict[str, Any]], title: str) -> Table:

@@ -37,6 +37,9 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
+from pipeline.app import cases, digest, effect, search, summaries, verdicts
+from pipeline.app.asking import Means
+from pipeline.app.events import Events
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device
 from pipeline.core.decoding import decode
@@ -53,7 +56,7 @@ from pipeline.eventlog import cursor, entries, segments
 from pipeline.eventlog.reader import LogReader
 from pipeline.resources import config_file
 from pipeline.runtime import measuring
-from pipeline.view import cases, configuration, evaluation, heatplot, notes, searching, timeline, verdicts
+from pipeline.view import configuration, heatplot, notes, timeline
 from pipeline.view import digest as digest_view
 from stages.journal import Journal, Opened, Reserve, Weight
 from stages.sinks import lines as sink_lines
@@ -176,7 +179,8 @@ class Timeline(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
         camera, kind = chance.choice(("", "", "gate")), chance.choice(("", "incident"))
-        timeline.show(self.file, camera, kind, everything=chance.random() < 0.5, as_json=chance.random() < 0.4)
+        chosen = Events(self.file, camera, kind)
+        timeline.show(chosen, everything=chance.random() < 0.5, as_json=chance.random() < 0.4)
 
 
 class Digest(Lines):
@@ -185,18 +189,18 @@ class Digest(Lines):
         row, limits = self.book.words, self.book.limits
         loudness = digests.Loudness(row.action, row.severity, limits.speak)
         silent = msgspec.structs.replace(DescribeSettings(), model="none")
-        self.means = digest_view.Means(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
+        self.means = digest.Means(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        asked = digest_view.Asked(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
-        digest_view.show(self.file, asked, self.means, as_json=chance.random() < 0.3)
+        asked = digest.Asked(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
+        digest_view.show(digest.tell(self.file, asked, self.means), as_json=chance.random() < 0.3)
 
 
 class Search(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        list(searching.featured(Reader(self.file)))
+        list(search.featured(Reader(self.file)))
 
 
 class Check(Lines):
@@ -204,19 +208,20 @@ class Check(Lines):
         super().prepare()
         lexicon = words.load(config_file("words.toml"))
         self.notes = written_notes(lexicon)
-        self.means = verdicts.Means(self.book, lexicon, None)
+        self.means = Means(self.book, lexicon, None)
         self.places = Places(settings.Settings())
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        done = notes.checked(cases.past(Reader(self.file)), self.notes, self.means, self.places)
-        notes.print_checked(done, self.notes, self.book, as_json=chance.random() < 0.4)
+        past = cases.past(Reader(self.file))
+        done = effect.judge(past, self.notes, self.means, self.places, lambda *_: None)
+        notes.print_effect(effect.summed(done, self.notes, self.book), as_json=chance.random() < 0.4)
 
 
 class Sets(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        chance.choice((evaluation.cases, verdicts.read))(self.file)
+        chance.choice((summaries.cases, verdicts.read))(self.file)
 
 
 class Repair(Lines):

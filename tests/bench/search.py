@@ -16,8 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.core.incident.eventfiles import Reader
-from pipeline.view.searching import search
+from pipeline.app.search import search
 from tests.bench.report import last_line, table
 
 AT = 5
@@ -75,7 +74,7 @@ def main() -> None:
 
 def _recalls(events: Path, text: str, shown: str) -> tuple[float, int, int] | None:
     """The share of those that show it among the first five, of five at most; how many show it; of how many."""
-    found, _ = search(Reader(events), text)
+    found = search(events, text).found
     right = [SHOWN[one.camera] == shown for one in found]
     many = sum(right)
     return (sum(right[:AT]) / min(AT, many), many, len(found)) if many else None

@@ -36,6 +36,7 @@ from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.store import Store, Wish
 from models.table import table as known_models
+from pipeline.app import verdicts
 from pipeline.core import messages as m
 from pipeline.core.note import notebook, words
 from pipeline.core.note.clauses import compile_note
@@ -45,7 +46,6 @@ from pipeline.core.stage import StageContext
 from pipeline.core.verdict import rulebook
 from pipeline.core.verdict.speaking import Listener
 from pipeline.resources import config_file
-from pipeline.view import verdicts
 from stages.describe import Describe
 from tests import boot
 from tests.bench import asking, llamacpp

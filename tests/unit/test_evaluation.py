@@ -9,10 +9,11 @@ import pytest
 
 from models.llm.mnn import Options
 from models.store import Installed
+from pipeline.app import summaries
+from pipeline.app.summaries import Case, Summaries, Told, _judged, cases
 from pipeline.core.errors import ConfigError
 from pipeline.resources import config_file
-from pipeline.view import evaluation
-from pipeline.view.evaluation import Case, Told, _judged, _print, cases
+from pipeline.view import summaries as view
 from tests.fakes import facts
 from tests.llms import fake_model
 from tools.make_incidents import incidents
@@ -75,17 +76,17 @@ def test_incidents_of_one_name_are_refused_as_one_would_be_judged_by_the_other(t
 
 
 def test_an_incident_that_does_not_fit_the_context_is_counted_and_the_others_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluation.opening, "open_model", lambda *_: fake_model(context_tokens=1500))
+    monkeypatch.setattr(summaries.opening, "open_model", lambda *_: fake_model(context_tokens=1500))
     chosen = [Case("long", msgspec.structs.replace(facts(), zone="yard " * 300)), Case("short", facts())]
     installed = Installed("tiny", "1", tmp_path, None, active=True)
-    long, short = evaluation._tell(installed, Options(), chosen, 96, free=False)
+    long, short = summaries._tell(installed, Options(), chosen, 96, free=False)
     assert "the context takes 1500" in long.fault
     assert not long.valid
     assert short.output
 
 
 def test_what_an_incident_says_does_not_reach_the_terminal_as_a_command(capsys):
-    _print([told("\x1b[2J", "A person stands at \x1b[31mthe gate.")], {})
+    view.show(Summaries([told("\x1b[2J", "A person stands at \x1b[31mthe gate.")], {}), as_json=False)
     assert "\x1b" not in capsys.readouterr().out
 
 

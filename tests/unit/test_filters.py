@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.app.summaries import cases
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident.rules import TABLE
 from pipeline.core.text import filters, sentences, templates
 from pipeline.core.text.filters import Filters, Words, load, looks
 from pipeline.resources import config_file
-from pipeline.view.evaluation import cases
 from tests.fakes import facts
 
 LISTS = load(config_file("filters.toml"))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pipeline.app import verdicts
 from pipeline.cli import main
 from pipeline.core.errors import NoteError
 from pipeline.core.note import notebook
-from pipeline.view import verdicts
 
 ROOT = Path(__file__).parents[2]
 SETS = ROOT / "tests/eval/verdicts"

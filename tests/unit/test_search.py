@@ -10,12 +10,12 @@ from click.testing import CliRunner
 from models import catalog
 from models.search import TextSearch
 from models.tags import TagTable
+from pipeline.app import search
 from pipeline.cli import main
 from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.note import words
 from pipeline.resources import config_file
-from pipeline.view import searching
 
 TABLE = TagTable.load(catalog.verified("conse-minilm"))
 FINDER = TextSearch(TABLE, words.load(config_file("words.toml")), None)
@@ -130,5 +130,5 @@ def test_a_vector_of_letters_that_are_in_no_base_64_is_none(tmp_path):
     event = {"type": "x", "time": "x", "subject": "a", "source": "b", "data": {"features": {"vector": "é" * 1024}}}
     path.write_text(json.dumps(event) + "\n", encoding="utf-8")
     reader = Reader(path)
-    assert list(searching.featured(reader)) == []
+    assert list(search.featured(reader)) == []
     assert not reader.damaged

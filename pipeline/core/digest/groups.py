@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from pipeline.core.digest import periods
 from pipeline.core.incident.eventfiles import Head, Rank, order, rank
+from pipeline.core.printing import counted
 from pipeline.core.text.sentences import in_words, plain
 from pipeline.core.text.templates import duration, plural
 from pipeline.core.times import clock_is_set
@@ -630,16 +631,12 @@ def _by_action(found: Iterable[Incident], loudness: Loudness) -> str:
     return ", ".join(f"{counts[action]} {plain(action)}" for action in order)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _overall(period: Period, loudness: Loudness) -> Sentence:
     found = period.incidents
     if not found:
         nothing = "Nothing that could be placed in time happened." if period.unplaced else "Nothing happened."
         return Sentence(nothing, (), about="all")
-    text = f"{_counted(len(found), 'incident')}: {_by_action(found, loudness)}"
+    text = f"{counted(len(found), 'incident')}: {_by_action(found, loudness)}"
     quiet = sum(loudness.quiet(one.action) for one in found)
     text += f"; {'none is' if not quiet else f'{quiet} are' if quiet > 1 else '1 is'} quiet"
     if going := sum(not one.over for one in found):
@@ -653,7 +650,7 @@ def _rest(rest: Sequence[Group], loudness: Loudness) -> Sentence:
     cameras = {group.one.camera for group in rest}
     where = " and ".join(zones) if len(zones) <= _ZONES_NAMED else f"{len(zones)} places"
     behind = f" of {len(cameras)} cameras" if len(cameras) > 1 else ""
-    text = f"Besides, {_counted(len(found), 'incident')} at {where}{behind}: {_by_action(found, loudness)}."
+    text = f"Besides, {counted(len(found), 'incident')} at {where}{behind}: {_by_action(found, loudness)}."
     return Sentence(text, tuple(one.id for one in found), about="rest")
 
 
@@ -665,20 +662,20 @@ def _made(unwritten: list[Incident]) -> Sentence:
     """How many sentences the templates wrote, and why."""
     counts = Counter(one.status or "unknown" for one in unwritten)
     why = ", ".join(f"{count} {plain(status)}" for status, count in sorted(counts.items()))
-    text = f"The sentences of {_counted(len(unwritten), 'incident')} are templates: {why}."
+    text = f"The sentences of {counted(len(unwritten), 'incident')} are templates: {why}."
     return Sentence(text, tuple(one.id for one in unwritten), about="sentences")
 
 
 def _suspected(found: list[Incident]) -> Sentence:
     text = (
-        f"In {_counted(len(found), 'incident')} text in the scene seems to talk to machines; no verdict depends on it."
+        f"In {counted(len(found), 'incident')} text in the scene seems to talk to machines; no verdict depends on it."
     )
     return Sentence(text, tuple(one.id for one in found), about="scene")
 
 
 def _unplaced(found: Sequence[Incident], loudness: Loudness) -> Sentence:
     text = (
-        f"{_counted(len(found), 'incident')} cannot be placed in time, as no clock was set, and may be of this "
+        f"{counted(len(found), 'incident')} cannot be placed in time, as no clock was set, and may be of this "
         f"period or not: {_by_action(found, loudness)}."
     )
     return Sentence(text, tuple(one.id for one in found), about="clock")

@@ -1,31 +1,27 @@
-"""How well a language model tells incidents: a table for people, one JSON object for programs."""
+"""How well a language model tells incidents."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from rich.progress import Progress
-from rich.table import Table
 
 from models.asking.prompts import Prompts
 from models.asking.sentence import Summariser
 from models.llm import opening
 from models.llm.mnn import Options
+from pipeline.app.cases import facts, rows
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
-from pipeline.core.printing import printable
 from pipeline.core.text import filters, grounding
 from pipeline.resources import config_file
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
-from pipeline.view.cases import facts, rows
-from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from models.asking.sentence import Summary
@@ -81,11 +77,36 @@ def cases(path: Path | None) -> list[Case]:
     return found
 
 
+class Summaries(NamedTuple):
+    """What came of a set.
+
+    Attributes:
+        told: Its incidents, as they were told.
+        figures: By name, as programs read them: what they were told with, counts and shares.
+    """
+
+    told: list[Told]
+    figures: dict[str, object]
+
+
 def summaries(
-    store: Store, settings: DescribeSettings, path: Path | None, *, free: bool, as_json: bool, quiet: bool
-) -> None:
-    """Let a model tell every incident, and print how that went."""
-    chosen, told = cases(path), list[Told]()
+    store: Store, settings: DescribeSettings, path: Path | None, *, free: bool, told: Callable[[int, int], None]
+) -> Summaries:
+    """Let a model tell every incident of a set, and count which sentences may be shown.
+
+    Args:
+        store: Of language models.
+        settings: Which of them, and how it runs.
+        path: The set; None: the one that comes with the package.
+        free: Without the grammar of facts.
+        told: Called with how many incidents are told, and of how many.
+
+    Raises:
+        ConfigError: It is no set, or there is no such model.
+        DamagedError: A line is no JSON object.
+        ModelError: The model cannot be used.
+    """
+    chosen, found = cases(path), list[Told]()
     model = _model(store, settings.model)
     threads = settings.threads or cores.threads()
     options = Options(threads, settings.context_tokens)
@@ -93,18 +114,12 @@ def summaries(
     def work() -> Iterator[Told]:
         return _tell(model, options, chosen, settings.summary_most_tokens, free=free)
 
-    screen = console(stderr=True)
-    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
-        task = bars.add_task("telling", total=len(chosen))
-        for one in apart("eval", work, Told):
-            told.append(one)
-            bars.advance(task)
-    found = _judged(told, {case.id: case.facts for case in chosen})
+    told(0, len(chosen))
+    for done, one in enumerate(apart("eval", work, Told), 1):
+        found.append(one)
+        told(done, len(chosen))
     about = {"model": f"{model.name}/{model.version}", "threads": threads, "free": free}
-    if as_json:
-        say_json(about | found)
-        return
-    _print(told, about | found)
+    return Summaries(found, about | _judged(found, {case.id: case.facts for case in chosen}))
 
 
 def _model(store: Store, name: str) -> Installed:
@@ -168,18 +183,6 @@ def _judged(told: list[Told], facts: dict[str, Facts]) -> dict[str, object]:
         "total_ms_p50": _median(one.total_ms for one in told),
         "dropped": dict(reasons.most_common(10)),
     }
-
-
-def _print(told: list[Told], found: dict[str, object]) -> None:
-    screen = console()
-    table = Table("incident", "sentence", "dropped because", title="Sentences", title_justify="left")
-    for one in told:
-        table.add_row(*map(printable, (one.id, one.text, one.fault)))
-    screen.print(table)
-    table = Table("", "", title="All together", title_justify="left", show_header=False)
-    for name, value in found.items():
-        table.add_row(name, str(value))
-    screen.print(table)
 
 
 def _share(part: int, whole: int) -> float:

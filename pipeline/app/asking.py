@@ -1,32 +1,65 @@
-"""What a language model says of notes and incidents, asked in a process of its own: to see how well it does that."""
+"""What verdicts are made with; and what a language model says of notes and incidents, asked in a process of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
-from rich.progress import Progress
 
+from models.asking.language import chosen
 from models.asking.prompts import Prompts
 from models.asking.weighing import Weigher, seen_in
 from models.llm import opening
 from models.llm.mnn import Options
+from models.sentences import open_sentences
 from models.table import table
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
-from pipeline.view.output import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from models.store import Installed
     from models.table import Weighing
+    from pipeline.app.site import Site
     from pipeline.core.facts import Facts
-    from pipeline.core.verdict.speaking import Scores
-
+    from pipeline.core.note.words import Lexicon
+    from pipeline.core.verdict.rulebook import Rulebook
+    from pipeline.core.verdict.speaking import Scores, Similarity
 
 _Judged = TypeVar("_Judged")
+
+
+class Means(NamedTuple):
+    """What verdicts are made with.
+
+    Attributes:
+        book: The rules.
+        lexicon: The words of notes.
+        similarity: The sentence encoder; None: words alone say which note speaks of what.
+        model: The language model that is asked about the others; None: none.
+    """
+
+    book: Rulebook
+    lexicon: Lexicon
+    similarity: Similarity | None
+    model: Installed | None = None
+
+
+def means(site: Site, model: str, *, encoder: bool) -> Means:
+    """Open what verdicts are made with.
+
+    Args:
+        site: Whose rules, words and models.
+        model: Which language model, or `none`; empty: the one in use, if there is one.
+        encoder: With the sentence encoder, where it is installed.
+
+    Raises:
+        ConfigError: The rules cannot be read, or the model is not there.
+    """
+    sentences = open_sentences() if encoder else None
+    return Means(site.rulebook, site.lexicon, sentences.similarity if sentences else None, chosen(site.models, model))
 
 
 class _Heard(msgspec.Struct, frozen=True):
@@ -41,8 +74,7 @@ def judged(
     model: Installed | None,
     judge: Callable[[Scores | None], list[_Judged]],
     asks: Callable[[_Judged], tuple[Facts, Sequence[str]]],
-    *,
-    quiet: bool,
+    told: Callable[[int, int], None],
 ) -> list[_Judged]:
     """Judge incidents with what a model says of the notes that are open without it.
 
@@ -50,7 +82,7 @@ def judged(
         model: None: words and the sentence encoder judge alone.
         judge: Judges them all with some scores.
         asks: The facts of an incident that was judged, and the notes that are open.
-        quiet: No progress.
+        told: Called with how many incidents the model was asked about, and of how many.
 
     Raises:
         ConfigError: Nobody has measured what the model's answers are worth.
@@ -58,7 +90,7 @@ def judged(
     if model is None:
         return judge(None)
     asked = [asks(one) for one in judge(_unknown)]
-    return judge(scores(model, [one for one in asked if one[1]], quiet=quiet))
+    return judge(scores(model, [one for one in asked if one[1]], told))
 
 
 def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
@@ -66,7 +98,7 @@ def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
     return [None for _ in notes]
 
 
-def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, quiet: bool) -> Scores:
+def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], told: Callable[[int, int], None]) -> Scores:
     """Ask a model about incidents and notes; what was not asked stays unknown.
 
     Raises:
@@ -80,12 +112,10 @@ def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], *, qu
             "smollm2-135m"
         )
     known: dict[tuple[str, str], float | None] = {}
-    screen = console(stderr=True)
-    with Progress(console=screen, transient=True, disable=quiet or not screen.is_terminal) as bars:
-        task = bars.add_task("weighing", total=len(asked))
-        for heard in apart("eval", lambda: _ask(model, scale, asked), _Heard):
-            known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
-            bars.advance(task)
+    told(0, len(asked))
+    for done, heard in enumerate(apart("eval", lambda: _ask(model, scale, asked), _Heard), 1):
+        known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
+        told(done, len(asked))
     return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
 
 

@@ -1,0 +1,90 @@
+"""How far long work is, as bars on standard error; on a terminal only."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from pipeline.view.output import console
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Lend a function that draws how many are done, and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _done, _all: None
+        return
+    with Progress(console=screen, transient=True) as bars:
+
+        def draw(done: int, most: int) -> None:
+            task = bars.task_ids[0] if bars.task_ids else bars.add_task(what, total=most)
+            bars.update(task, completed=done)
+
+        yield draw
+
+
+@contextmanager
+def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws what is being done, how far that is, and of how much; 0: nobody knows."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bars:
+
+        def draw(what: str, done: int, most: int) -> None:
+            for task in bars.task_ids:
+                if bars.tasks[0].description != what:
+                    bars.remove_task(task)  # a task cannot forget how much there was to do
+            task = bars.task_ids[0] if bars.task_ids else bars.add_task(what, total=None)
+            bars.update(task, completed=done, total=most or None)
+
+        yield draw
+
+
+@contextmanager
+def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws a bar for each step, with its bytes done and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+        tasks = {}
+
+        def draw(what: str, done: int, size: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=size)
+            bars.update(tasks[what], completed=done, total=size)
+
+        yield draw
+
+
+@contextmanager
+def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Lend a function that draws what is measured, how many steps are done, and of how many."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _what, _done, _all: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, steps: bar.update(task, description=what, completed=done, total=steps)
