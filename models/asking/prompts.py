@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.digest.groups import place, times, when
+from pipeline.core.digest.group_words import place, times, when
 from pipeline.core.incident.rules import listed
 from pipeline.core.text.sentences import plain, spoken
 from pipeline.core.text.templates import plural

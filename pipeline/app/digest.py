@@ -15,10 +15,12 @@ from models.llm import opening
 from models.llm.mnn import Options
 from pipeline.app.events import undelivered
 from pipeline.app.summaries import finished
-from pipeline.core.digest import grounding, groups, periods
+from pipeline.core.digest import gathered, grounding, group_words, groups, periods, wording
 from pipeline.core.digest.groups import Loudness
+from pipeline.core.digest.wording import Sentence
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.incident.eventfiles import Reader
+from pipeline.core.incident.eventlines import EventLine
 from pipeline.core.times import iso
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store
     from pipeline.app.site import Site
-    from pipeline.core.digest.groups import Gathered, Group, Period, Sentence
+    from pipeline.core.digest.gathered import Gathered, Period
+    from pipeline.core.digest.groups import Group
     from pipeline.core.settings import DescribeSettings
     from pipeline.core.text.filters import Filters
 
@@ -129,16 +132,16 @@ def digest(site: Site, path: Path, since: str, until: str = "", camera: str = ""
 def tell(path: Path, asked: Asked, means: Means) -> Digest:
     """Tell a period of a file of events. Raises what `digest` does."""
     reader = Reader(path, _asked_from(asked))
-    gathered = groups.gather(line for _, line in reader.events(groups.Line))
-    if reader.damaged and gathered.empty:
+    kept = gathered.gather(line for _, line in reader.events(EventLine))
+    if reader.damaged and kept.empty:
         raise reader.nothing()
-    here = asked.zone or gathered.zone
-    since, until = _span(asked, gathered, here)
-    period = groups.within(_of(asked, gathered), since, until)
+    here = asked.zone or kept.zone
+    since, until = _span(asked, kept, here)
+    period = gathered.within(_of(asked, kept), since, until)
     made = groups.groups(period, means.loudness, here)
-    worded = word(made[: groups.told_apart(period, made)], means)
-    sentences = groups.sentences(period, made, worded.sentences, means.loudness)
-    kept_from = "" if gathered.recorded else reader.kept_from(since)
+    worded = word(made[: wording.told_apart(period, made)], means)
+    sentences = wording.sentences(period, made, worded.sentences, means.loudness)
+    kept_from = "" if kept.recorded else reader.kept_from(since)
     remarks = (*filter(None, (kept_from, undelivered(path))), *reader.complaints())
     return Digest(period, here, sentences, worded, means.loudness, reader.damaged_lines, kept_from, remarks)
 
@@ -158,7 +161,7 @@ def word(made: Sequence[Group], means: Means) -> Worded:
     told += [Told("", "the model was not heard")] * (len(made) - len(told))
     faults = [_fault(group, one, means.lists) for group, one in zip(made, told, strict=True)]
     sentences = [
-        _templated(group) if wrong else groups.Sentence(one.text, group.ids, by="model")
+        _templated(group) if wrong else Sentence(one.text, group.ids, by="model")
         for group, one, wrong in zip(made, told, faults, strict=True)
     ]
     dropped = dict(sorted(Counter(wrong for wrong in faults if wrong).items()))
@@ -211,5 +214,5 @@ def _fault(group: Group, told: Told, lists: Filters) -> str:
 
 
 def _templated(group: Group) -> Sentence:
-    text = groups.template(group)
-    return groups.Sentence(text, group.ids, grounded=not grounding.fault(text, group))
+    text = group_words.template(group)
+    return Sentence(text, group.ids, grounded=not grounding.fault(text, group))

@@ -2,70 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
-from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
+from pipeline.core.incident.eventfiles import Rank, Reader, rank
+from pipeline.core.incident.eventlines import EventLine
 from pipeline.core.printing import counted
 from pipeline.eventlog import cursor, entries
 from pipeline.eventlog.reader import waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
-
-
-class _Scene(msgspec.Struct, frozen=True):
-    class_: str = msgspec.field(name="class", default="")
-    label: str = ""
-    likelihood: float = 0.0
-
-
-class _Fields(msgspec.Struct, frozen=True):
-    action: str = ""
-    rule: str = ""
-    because: str = ""
-    note: str = ""
-    note_text: str = ""
-    not_weighed: str = ""
-    not_weighed_because: str = ""
-
-
-class _Analysis(msgspec.Struct, frozen=True):
-    summary: str = ""
-    fields: _Fields = _Fields()
-
-
-class _Track(msgspec.Struct, frozen=True):
-    dwell_s: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
-
-
-class _Facts(msgspec.Struct, frozen=True):
-    track: _Track = _Track()
-    rules_hit: list[str] = []
-
-
-class _Data(msgspec.Struct, frozen=True):
-    scene: _Scene = _Scene()
-    facts: _Facts = _Facts()
-    analysis: _Analysis = _Analysis()
-    details: dict[str, Any] = {}
-    ended_by: str = ""
-    priority: str = ""
-
-
-class _Shape(Head, frozen=True):
-    """What is read here of an event, whichever version of us wrote it."""
-
-    type: str
-    time: str
-    subject: str
-    source: str
-    data: _Data
-    severitytext: str = ""
 
 
 class Events:
@@ -104,7 +54,7 @@ class Events:
             incident = ".incident." in event.type
             key = event.source, event.subject, "" if incident else str(place)
             rows[key] = _later(rows.get(key), line, event)
-        found = ({**decode_whole(row.line), "time": row.time} for row in rows.values())
+        found = ({**decode_whole(row.line), "time": decode_whole(row.first)["time"]} for row in rows.values())
         return sorted(found, key=lambda event: (event["time"], event["source"]))
 
     @property
@@ -116,9 +66,9 @@ class Events:
         """Say what could not be read, what is not kept, and what is not in the files yet; once all is read."""
         return remarks(self._reader)
 
-    def _chosen(self) -> Iterator[tuple[bytes, _Shape]]:
+    def _chosen(self) -> Iterator[tuple[bytes, EventLine]]:
         known = set[str]()  # every camera, and `-` for the device
-        for line, event in self._reader.events(_Shape):
+        for line, event in self._reader.events(EventLine):
             known.add(event.source.rpartition("/camera/")[2] if "/camera/" in event.source else "-")
             if self._kind in event.type and (not self._camera or event.source.endswith(f"/camera/{self._camera}")):
                 yield line, event
@@ -130,12 +80,13 @@ class Events:
 
 
 class _Row(NamedTuple):
-    """What is kept of an incident: the event that holds, and when it began."""
+    """What is kept of an incident: the event that holds, and the one that tells when it began."""
 
     rank: Rank
     line: bytes
-    time: str
-    started: bool  # whether `time` is that of a start
+    first: bytes
+    time: datetime  # of that
+    started: bool  # whether that is a start
 
 
 def remarks(reader: Reader) -> list[str]:
@@ -154,10 +105,10 @@ def undelivered(path: Path) -> str:
     return f"{counted(count, 'event')} not shown: in the event log, waiting for room on the disk" if count else ""
 
 
-def _later(row: _Row | None, line: bytes, event: _Shape) -> _Row:
+def _later(row: _Row | None, line: bytes, event: EventLine) -> _Row:
     started, ranked = ".start." in event.type, rank(event.type, event)
     if row is None:
-        return _Row(ranked, line, event.time, started)
+        return _Row(ranked, line, line, event.time, started)
     if (started, row.started) == (True, False) or (started == row.started and event.time < row.time):
-        row = row._replace(time=event.time, started=started)
+        row = row._replace(first=line, time=event.time, started=started)
     return row._replace(rank=ranked, line=line) if ranked >= row.rank else row

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import numpy as np
 
 from models import catalog
@@ -13,9 +12,11 @@ from models.search import TextSearch
 from models.sentences import open_sentences
 from models.tags import TagTable
 from pipeline.app.events import remarks
+from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import likeness
-from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
+from pipeline.core.incident.eventfiles import Rank, Reader, rank
+from pipeline.core.incident.eventlines import EventLine
 from pipeline.core.note import words
 from pipeline.resources import config_file
 
@@ -28,34 +29,6 @@ if TYPE_CHECKING:
     from models.search import Meant
 
 _SIZE = 384
-
-
-class _Features(msgspec.Struct, frozen=True):
-    vector: str = ""
-
-
-class _Scene(msgspec.Struct, frozen=True):
-    label: str = ""
-
-
-class _Evidence(msgspec.Struct, frozen=True):
-    ref: str = ""
-
-
-class _Data(msgspec.Struct, frozen=True):
-    features: _Features | None = None
-    scene: _Scene = _Scene()
-    evidence: tuple[_Evidence, ...] = ()
-
-
-class _Shape(Head, frozen=True):
-    """What is read here of an event."""
-
-    time: str
-    subject: str
-    source: str
-    data: _Data
-    type: str = ""
 
 
 class Found(NamedTuple):
@@ -106,25 +79,25 @@ def search(path: Path, query: str) -> Search:
         raise ConfigError(
             f"`{query}` is no kind of thing or scene: pictures tell neither colours nor sizes, numbers or actions"
         )
-    scores = finder.rank(query, [vector for _, vector in rows])
-    found = [_found(event, score) for (event, _), score in zip(rows, scores, strict=True)]
+    scores = finder.rank(query, [vector for _, _, vector in rows])
+    found = [_found(line, event, score) for (line, event, _), score in zip(rows, scores, strict=True)]
     best = tuple(sorted(found, key=lambda one: -one.score))
     return Search(query, meant, best, tuple(remarks(reader)), bool(reader.damaged))
 
 
-def featured(reader: Reader) -> Iterator[tuple[_Shape, NDArray[np.float32]]]:
-    """Yield of every incident the event that holds of those with features, and these."""
-    rows: dict[tuple[str, str], tuple[Rank, _Shape, NDArray[np.float32]]] = {}
-    for _, event in reader.events(_Shape):
+def featured(reader: Reader) -> Iterator[tuple[bytes, EventLine, NDArray[np.float32]]]:
+    """Yield of every incident the event that holds of those with features, as a line and read, and these."""
+    rows: dict[tuple[str, str], tuple[Rank, bytes, EventLine, NDArray[np.float32]]] = {}
+    for line, event in reader.events(EventLine):
         vector, ranked = _vector(event), rank(event.type, event)
         old = rows.get((event.source, event.subject))
         if vector is not None and (old is None or ranked >= old[0]):
-            rows[event.source, event.subject] = ranked, event, vector
-    for _, event, vector in rows.values():
-        yield event, vector
+            rows[event.source, event.subject] = ranked, line, event, vector
+    for _, line, event, vector in rows.values():
+        yield line, event, vector
 
 
-def _vector(event: _Shape) -> NDArray[np.float32] | None:
+def _vector(event: EventLine) -> NDArray[np.float32] | None:
     """The picture's vector; None where there is none that can be read."""
     if event.data.features is None:
         return None
@@ -138,7 +111,7 @@ def _vector(event: _Shape) -> NDArray[np.float32] | None:
     return found if np.isfinite(found).all() else None
 
 
-def _found(event: _Shape, score: float) -> Found:
+def _found(line: bytes, event: EventLine, score: float) -> Found:
     camera = event.source.rpartition("/camera/")[2]
     picture = event.data.evidence[-1].ref if event.data.evidence else ""
-    return Found(event.subject, round(score, 4), event.time, camera, event.data.scene.label, picture)
+    return Found(event.subject, round(score, 4), decode_whole(line)["time"], camera, event.data.scene.label, picture)

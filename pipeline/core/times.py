@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from pipeline.core.vocabulary import Nanoseconds
 
+YEARS = range(1970, 2262)  # of which nanoseconds since 1970 fit 63 bits
 _EARLIEST_YEAR = 2020  # this software is younger
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.app.digest import Digest
-    from pipeline.core.digest.groups import Period
+    from pipeline.core.digest.gathered import Period
 
 _IDS_SHOWN = 6  # behind a sentence, where people read it
 

@@ -17,8 +17,8 @@ from tests.daemons import ROOT, Daemon, eventually
 
 CORES = sorted(os.sched_getaffinity(0))
 MADE = """
-from pipeline.core import placing
-from pipeline.core.placing import Core, Machine
+from pipeline.core.device import placing
+from pipeline.core.device.placing import Core, Machine
 from pipeline.runtime import cores
 placing._FEW = 1
 cores.read = lambda: Machine(({made}), least_nice=-20, may_realtime=True)

@@ -32,8 +32,8 @@ from pathlib import Path
 from models.llm.mnn import Options
 from models.llm.opening import open_model
 from models.table import table
-from stages.prompts import Prompts
-from stages.weighing import Weigher
+from models.asking.prompts import Prompts
+from models.asking.weighing import Weigher
 model = open_model(Path(sys.argv[1]), Options())
 pairs = json.loads(sys.argv[2])
 found = []

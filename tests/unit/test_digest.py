@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import Decoder
-from pipeline.core.digest import groups as digest
+from pipeline.core.digest import gathered, group_words, groups, wording
+from pipeline.core.digest.gathered import Incident
 from pipeline.core.digest.grounding import fault
-from pipeline.core.digest.groups import Group, Incident, Line, Loudness
+from pipeline.core.digest.groups import Group, Loudness
 from pipeline.core.digest.periods import named
 from pipeline.core.digest.sentences import grammar
+from pipeline.core.incident.eventlines import EventLine
 from pipeline.core.text import filters
 from pipeline.resources import config_file
 from tests.llms import FakeEngine, byte_words
@@ -42,7 +44,7 @@ def line(what="incident.end", at=TEN, subject="inc-1", camera="gate", **data):
         "source": "/site/s/device/d" + (f"/camera/{camera}" if camera else ""),
         "data": told | data,
     }
-    return msgspec.convert(row | {"severitytext": data.get("severity", "INFO")}, Line)
+    return msgspec.convert(row | {"severitytext": data.get("severity", "INFO")}, EventLine)
 
 
 def judged(action, number=1, zone="kerb", **changes):
@@ -55,11 +57,11 @@ def judged(action, number=1, zone="kerb", **changes):
 
 def told(*lines, since=TEN, until=SIX):
     """The sentences of a period, by templates."""
-    period = digest.within(digest.gather(lines), since, until)
-    made = digest.groups(period, LOUDNESS, UTC)
-    own = made[: digest.told_apart(period, made)]
-    worded = [digest.Sentence(digest.template(group), group.ids) for group in own]
-    return digest.sentences(period, made, worded, LOUDNESS)
+    period = gathered.within(gathered.gather(lines), since, until)
+    made = groups.groups(period, LOUDNESS, UTC)
+    own = made[: wording.told_apart(period, made)]
+    worded = [wording.Sentence(group_words.template(group), group.ids) for group in own]
+    return wording.sentences(period, made, worded, LOUDNESS)
 
 
 def texts(*lines, **period):
@@ -120,7 +122,7 @@ def write():
 @settings(max_examples=200)
 @given(any_group())
 def test_whatever_the_template_says_is_grounded(counted):
-    assert not fault(digest.template(counted), counted), digest.template(counted)
+    assert not fault(group_words.template(counted), counted), group_words.template(counted)
 
 
 @settings(max_examples=200)
@@ -134,8 +136,8 @@ def test_whatever_the_grammar_allows_is_grounded_and_may_be_said(write, counted,
 @settings(max_examples=100)
 @given(any_group(), any_group())
 def test_the_sentence_of_one_group_is_not_that_of_another(one, other):
-    if digest.template(one) != digest.template(other):
-        assert fault(digest.template(one), other)
+    if group_words.template(one) != group_words.template(other):
+        assert fault(group_words.template(one), other)
 
 
 THREE = group(incident(0, seen=2, note="n3"), incident(5, dwell_s=40, note="n3"), incident(9, note="n3"))
@@ -253,7 +255,7 @@ def test_of_a_period_in_which_nothing_happened_that_is_said():
 def test_many_groups_are_eight_sentences_and_the_rest_is_summed_up_with_all_its_ids():
     lines = [judged("log", number, zone=f"bay {number}") for number in range(1, 30)]
     found = told(*lines)
-    assert len(found) == digest.MOST
+    assert len(found) == wording.MOST
     behind = [name for one in found[1:] for name in one.incidents]
     assert sorted(behind) == sorted(row.subject for row in lines)
     assert found[-1].text == "Besides, 23 incidents at 23 places: 23 log."
@@ -306,7 +308,7 @@ def test_what_was_dropped_in_the_period_is_counted_across_restarts():
 def test_times_are_those_of_the_site_as_its_events_tell_them():
     facts = {"zone": "kerb", "camera": "gate", "local_time": "23:00", "weekday": "Sunday"}
     lines = [line("incident.start", facts=facts), line("camera.lost")]
-    assert digest.gather(lines).zone.utcoffset(None) == timedelta(hours=1)
+    assert gathered.gather(lines).zone.utcoffset(None) == timedelta(hours=1)
     assert "on Sunday at 23:00" in texts(*lines)[1]
 
 

@@ -127,7 +127,8 @@ def test_the_likest_earlier_incidents_of_the_same_kind_and_camera_are_named():
 
 def test_a_vector_of_letters_that_are_in_no_base_64_is_none(tmp_path):
     path = tmp_path / "events.jsonl"
-    event = {"type": "x", "time": "x", "subject": "a", "source": "b", "data": {"features": {"vector": "é" * 1024}}}
+    data = {"features": {"vector": "é" * 1024}}
+    event = {"type": "x", "time": "2026-12-01T00:00:00Z", "subject": "a", "source": "b", "data": data}
     path.write_text(json.dumps(event) + "\n", encoding="utf-8")
     reader = Reader(path)
     assert list(search.featured(reader)) == []

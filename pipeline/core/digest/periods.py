@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.times import YEARS
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -15,7 +16,6 @@ _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?(min|h|d|w)")
 _UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _A_DAY = timedelta(days=1)
-YEARS = range(1970, 2262)  # of which nanoseconds since 1970 fit 63 bits
 
 
 def moment(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.digest.groups import decided, heading, place, times, when
+from pipeline.core.digest.group_words import decided, heading, place, times, when
 from pipeline.core.text.sentences import any_of, in_words, plain, spoken
 from pipeline.core.text.templates import plural
 
