@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,12 +18,12 @@ from models.table import table
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
-from pipeline.core.inbox import aged
+from pipeline.core.incident import desk
+from pipeline.core.incident.desk import Desk
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priority, Ticked
 from pipeline.core.note import outlook
 from pipeline.core.stage import Stage
 from pipeline.core.text import filters, templates
-from pipeline.core.vocabulary import Nanoseconds
 from pipeline.resources import own_or_ours
 from stages.judging import Judging
 
@@ -36,9 +35,10 @@ if TYPE_CHECKING:
     from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
     from pipeline.core.facts import Facts
+    from pipeline.core.incident.desk import Question
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
-    from pipeline.core.vocabulary import IncidentId
+    from pipeline.core.vocabulary import IncidentId, Nanoseconds
 
 log = structlog.get_logger()
 
@@ -49,49 +49,21 @@ _BUDGET = "the verdict's time was up"
 _IDLE_S = 2.0  # without a question, until the notes are weighed for questions to come
 _REMEMBERED_MOST = 256  # incidents whose like may come again
 _REST_MOST_S = 0.5  # between two forwards, where heat allows but a share of the time
-_LATELY = 0.3  # weight of the last sentence in what one takes
-_WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
 
 
 @dataclass
-class _Job:
-    """A sentence to be written.
+class _Writing:
+    """A sentence that is being written.
 
     Attributes:
-        wanted: The question.
-        since_ns: When it came, on the live timeline.
-        until_ns: When it must be answered; None: whenever.
-        told: The verdict that was told at once; None: nothing was.
-        work: What is being done; None: not begun, or put aside for a more urgent one.
+        work: What is being done; None: it was put aside for a more urgent one.
         began_ns: When that began.
         said: Tokens of the sentence so far: one that was put aside goes on from there.
     """
 
-    wanted: DescriptionWanted
-    since_ns: int
-    until_ns: int | None
-    told: Details | None = None
     work: _Work | None = None
     began_ns: int = 0
     said: list[int] = field(default_factory=list)
-
-    def too_late(self, now_ns: int, takes_ns: int) -> bool:
-        """Whether it is, or would be: what cannot be ready in time is not begun, so that others are."""
-        if self.until_ns is None:
-            return False
-        hopeless = takes_ns > self.until_ns - self.since_ns  # then it is tried all the same: it may go faster now
-        return self.until_ns <= now_ns + (0 if self.work is not None or hopeless else takes_ns)
-
-    def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
-        """Lower is sooner: by priority and age; among equals what ends an incident or has aged, then the oldest."""
-        priority = self.wanted.priority
-        urgency = aged(priority, (now_ns - self.since_ns) / 1e9 // ageing_s, 1.0)
-        return urgency, not self.wanted.final and urgency == priority, self.since_ns
-
-    @property
-    def dispensable(self) -> tuple[int, bool, int]:
-        """Highest is given up first: the least severe, what does not end an incident, the oldest."""
-        return self.wanted.priority, not self.wanted.final, -self.since_ns
 
 
 class Describe(Stage):
@@ -100,7 +72,8 @@ class Describe(Stage):
     def __init__(self, context: StageContext) -> None:
         super().__init__(context)
         self._settings = context.settings.describe
-        self._jobs: dict[IncidentId, _Job] = {}
+        self._desk = Desk()
+        self._writing: dict[IncidentId, _Writing] = {}
         self._voice = language.Voice(language.Trial(None))
         self._used_ns = 0
         self._asleep = False
@@ -108,9 +81,7 @@ class Describe(Stage):
         self._likely: dict[str, Facts] = {}
         self._spare: Generator[None, None, None] | None = None
         self._weighed_for: object = None
-        self._crowded_out = 0
         self._worked_s = 0.0  # by the last forward
-        self._takes_ns = 0  # from the beginning of a sentence to its end, lately
 
     def warm_up(self) -> None:
         """Read the rule table, the standing notes and the lists of filters."""
@@ -147,19 +118,27 @@ class Describe(Stage):
         if limits.silent:
             yield self._answer(message, templates.describe(message.facts, limits.why, "skipped"), limits.why)
             return
+        yield from self._taken(message)
+
+    def _taken(self, message: DescriptionWanted) -> Outputs:
+        """Take a question onto the desk; where too many lie there, one gives way."""
         now = self.context.clock.now()[0]
-        job = self._jobs[message.incident] = _Job(message, now, self._until(message, now))
+        until = None if self.context.clock.media else desk.until_ns(message, self._settings, now)
+        question = desk.Question(message, now, until)
+        self._desk = desk.asked(self._desk, question)
+        self._writing.pop(message.incident, None)
         self._spare = None
         if not message.final:
-            yield self._promised(job)
-        if len(self._jobs) > _WAITING_MOST:
-            self._crowded_out += 1
-            reason = f"too many incidents: {len(self._jobs)} wait, {self._crowded_out} had to give way so far"
-            yield self._given_up(max(self._jobs.values(), key=lambda job: job.dispensable), "skipped", reason)
+            yield self._promised(question)
+        self._desk, gives_way = desk.crowded(self._desk)
+        if gives_way is not None:
+            waiting, crowded_out = len(self._desk.questions), self._desk.crowded_out
+            reason = f"too many incidents: {waiting} wait, {crowded_out} had to give way so far"
+            yield self._given_up(gives_way, "skipped", reason)
 
     def pending(self) -> bool:
         """Whether a sentence waits to be written, or notes can be weighed for incidents to come."""
-        return bool(self._jobs) or self._spare is not None
+        return bool(self._desk.questions) or self._spare is not None
 
     def step(self) -> Outputs:
         """Go on with the most urgent sentence, by one forward; what another had begun is put aside."""
@@ -168,61 +147,59 @@ class Describe(Stage):
         if limits.silent:
             self._spare = None
             return
-        if not self._jobs:
+        if not self._desk.questions:
             self._weigh_ahead()
             return
         self._cool_down(limits.duty)
         self._used_ns, self._asleep = now, False
-        chosen = self._most_urgent(now)
-        if chosen.work is None:
-            chosen.work, chosen.began_ns = self._work(chosen), now
-        yield from self._forwarded(chosen, chosen.work)
+        chosen = desk.most_urgent(self._desk, now, self._settings.ageing_s)
+        writing = self._begun(chosen, now)
+        assert writing.work is not None
+        yield from self._forwarded(chosen, writing, writing.work)
 
-    def _most_urgent(self, now_ns: int) -> _Job:
-        """Choose whom to write for; the others go on one day, when what they have said so far was read again."""
-        chosen = min(self._jobs.values(), key=lambda job: job.urgency(now_ns, self._settings.ageing_s))
-        for job in self._jobs.values():
-            if job is not chosen:
-                job.work = None
-        return chosen
+    def _begun(self, chosen: Question, now_ns: int) -> _Writing:
+        """Begin a sentence or go on with it; others go on one day, when what they have said so far was read again."""
+        writing = self._writing.setdefault(chosen.wanted.incident, _Writing())
+        for other in self._writing.values():
+            if other is not writing:
+                other.work = None
+        if writing.work is None:
+            writing.work, writing.began_ns = self._work(chosen, writing), now_ns
+        return writing
 
-    def _forwarded(self, job: _Job, work: _Work) -> Outputs:
+    def _forwarded(self, question: Question, writing: _Writing, work: _Work) -> Outputs:
         """Do one forward of a sentence, and say what comes of it."""
         began = time.perf_counter()
         try:
             news = next(work)
         except StopIteration as ended:
             if not isinstance(ended.value, str):
-                self._took(self.context.clock.now()[0] - job.began_ns)
-            news = self._finished(job, ended.value)
+                self._desk = desk.took(self._desk, self.context.clock.now()[0] - writing.began_ns)
+            news = self._finished(question, ended.value)
         except EngineError as error:
-            news = self._given_up(job, "failed", str(error))
+            news = self._given_up(question, "failed", str(error))
         self._worked_s = time.perf_counter() - began
         if news is not None:
             yield news
 
-    def _took(self, took_ns: int) -> None:
-        """Learn how long a sentence takes, rests included."""
-        self._takes_ns += round((took_ns - self._takes_ns) * (_LATELY if self._takes_ns else 1.0))
-
     def _expired(self, now_ns: int, limits: Limits) -> Outputs:
         """Give up what is too late, and everything while the model is to be silent."""
-        for job in list(self._jobs.values()):
-            if limits.silent:
-                yield self._given_up(job, "skipped", limits.why)
-            elif job.too_late(now_ns, self._takes_ns):
-                self.missed += 1
-                yield self._given_up(job, "timeout", "the sentence was not written in time")
+        if limits.silent:
+            for question in self._desk.questions.values():
+                yield self._given_up(question, "skipped", limits.why)
+            return
+        begun = {incident for incident, writing in self._writing.items() if writing.work is not None}
+        for question in desk.late(self._desk, now_ns, begun):
+            self.missed += 1
+            yield self._given_up(question, "timeout", "the sentence was not written in time")
 
     def since_ns(self) -> Nanoseconds | None:
         """Since when the oldest question waits for its sentence."""
-        return min((Nanoseconds(job.since_ns) for job in self._jobs.values()), default=None)
+        return self._desk.since_ns
 
     def spent(self) -> float:
         """How much of its time the question has waited that is nearest to be answered too late."""
-        now = self.context.clock.now()[0]
-        spans = ((now - job.since_ns, job.until_ns - job.since_ns) for job in self._jobs.values() if job.until_ns)
-        return max((min(1.0, waited / worth) for waited, worth in spans if worth), default=0.0)
+        return self._desk.spent(self.context.clock.now()[0])
 
     def close(self) -> None:
         """Keep what was learnt of the notes, and give the model's memory back."""
@@ -243,32 +220,25 @@ class Describe(Stage):
             self._weigher = Weigher(model, prompts, scale, path)
             self._judging.ask(self._weigher.scores)
 
-    def _work(self, job: _Job) -> _Work:
+    def _work(self, question: Question, writing: _Writing) -> _Work:
         """First the verdict, then the sentence."""
-        facts = job.wanted.facts
+        facts = question.wanted.facts
         if self._weigher is not None and (notes := self._judging.unheard(facts)):
             self._likely[weighing.seen_in(facts)] = facts
             if len(self._likely) > _REMEMBERED_MOST:
                 del self._likely[next(iter(self._likely))]
-            plan = self._weigher.plan(facts, notes, self._left_s(job))
-            yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(job, takes_s))
+            plan = self._weigher.plan(facts, notes, self._left_s(question))
+            yield from self._weigher.weigh(plan.pairs, lambda takes_s: not self._in_time(question, takes_s))
             why = self._why_unheard(facts)
             if why == _BUDGET:
                 self._weighed_for = None  # what there was no time for is weighed when nobody asks
-            if job.told is not None and self._judging.judged(facts, why).fields != job.told:
-                yield self._promised(job, why)
+            told = self._desk.questions[question.wanted.incident].told
+            if told is not None and self._judging.judged(facts, why).fields != told:
+                yield self._promised(question, why)
         limits = self.context.limits.get()
-        if limits.rung >= Rung.VERDICTS and job.wanted.priority > Priority.ALARM:
+        if limits.rung >= Rung.VERDICTS and question.wanted.priority > Priority.ALARM:
             return limits.why
-        return (yield from self._summariser.write(facts, said=job.said))
-
-    def _until(self, wanted: DescriptionWanted, now_ns: int) -> int | None:
-        """When the sentence is too late: by what the incident is worth, or sooner where somebody waits for it."""
-        if self.context.clock.media:
-            return None
-        most_s = (self._settings.alarm_within_s, self._settings.warning_within_s, self._settings.routine_within_s)
-        within_s = min(most_s[wanted.priority], math.inf if wanted.within_s is None else wanted.within_s)
-        return now_ns + round(within_s * 1e9)
+        return (yield from self._summariser.write(facts, said=writing.said))
 
     def _cool_down(self, duty: float) -> None:
         """Rest before a forward, so that the last and the rest together keep to the share of time that is allowed."""
@@ -281,24 +251,24 @@ class Describe(Stage):
         too_long = self._weigher.too_long if self._weigher else set()
         return "" if not unheard else "too long for the model" if too_long.issuperset(unheard) else _BUDGET
 
-    def _left_s(self, job: _Job) -> float | None:
+    def _left_s(self, question: Question) -> float | None:
         """What is left of a verdict's budget; None: a recording waits for everything."""
         if self.context.clock.media:
             return None
-        return self._settings.latency_budget_ms / 1e3 - (self.context.clock.now()[0] - job.since_ns) / 1e9
+        return self._settings.latency_budget_ms / 1e3 - (self.context.clock.now()[0] - question.since_ns) / 1e9
 
-    def _in_time(self, job: _Job, takes_s: float) -> bool:
-        left = self._left_s(job)
+    def _in_time(self, question: Question, takes_s: float) -> bool:
+        left = self._left_s(question)
         return left is None or takes_s <= left
 
-    def _promised(self, job: _Job, why_unheard: str = "they are being weighed") -> IncidentDescribed:
+    def _promised(self, question: Question, why_unheard: str = "they are being weighed") -> IncidentDescribed:
         """The template, until there is a sentence."""
-        promise = templates.describe(job.wanted.facts, "a sentence is being written", "pending")
-        found = self._answer(job.wanted, promise, why_unheard)
+        promise = templates.describe(question.wanted.facts, "a sentence is being written", "pending")
+        found = self._answer(question.wanted, promise, why_unheard)
         assert found.analysis is not None
         assert not isinstance(found.analysis.fields, UnsetType)
-        job.told = found.analysis.fields
-        return msgspec.structs.replace(found, hops=job.wanted.hops)
+        self._desk = desk.promised(self._desk, question.wanted.incident, found.analysis.fields)
+        return msgspec.structs.replace(found, hops=question.wanted.hops)
 
     def _weigh_ahead(self) -> None:
         """Go on with what may be asked some day, by one forward."""
@@ -310,16 +280,16 @@ class Describe(Stage):
             self._spare = None
             self._weigher.save()
 
-    def _finished(self, job: _Job, summary: Summary | str) -> IncidentDescribed:
+    def _finished(self, question: Question, summary: Summary | str) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         if isinstance(summary, str):
-            return self._done(job, templates.describe(job.wanted.facts, summary, "skipped"))
+            return self._done(question, templates.describe(question.wanted.facts, summary, "skipped"))
         self._voice.trial.passed()
         written = summary.written
         if written.cached != self._summariser.fixed:
             self.reread += 1
             log.warning("prompt_read_again", cached=written.cached, fixed=self._summariser.fixed)
-        facts = job.wanted.facts
+        facts = question.wanted.facts
         if summary.held:  # goes before any other fault, whose reason might repeat the word
             analysis = templates.describe(facts, f"the sentence was held back by the list {summary.held}", "filtered")
         elif summary.fault:
@@ -336,15 +306,17 @@ class Describe(Stage):
         if not self.context.clock.media:
             measured = {"ttft_ms": round(written.ttft_ms, 1), "decode_tok_s": round(written.decode_tok_s, 1)}
             analysis = msgspec.structs.replace(analysis, **measured)
-        return self._done(job, analysis)
+        return self._done(question, analysis)
 
-    def _given_up(self, job: _Job, status: AnalysisStatus, reason: str) -> IncidentDescribed:
-        return self._done(job, templates.describe(job.wanted.facts, reason, status), reason)
+    def _given_up(self, question: Question, status: AnalysisStatus, reason: str) -> IncidentDescribed:
+        return self._done(question, templates.describe(question.wanted.facts, reason, status), reason)
 
-    def _done(self, job: _Job, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
-        del self._jobs[job.wanted.incident]
-        why_unheard = why_unheard or self._why_unheard(job.wanted.facts)
-        return msgspec.structs.replace(self._answer(job.wanted, analysis, why_unheard), hops=job.wanted.hops)
+    def _done(self, question: Question, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
+        wanted = question.wanted
+        self._desk = desk.answered(self._desk, wanted.incident)
+        self._writing.pop(wanted.incident, None)
+        why_unheard = why_unheard or self._why_unheard(wanted.facts)
+        return msgspec.structs.replace(self._answer(wanted, analysis, why_unheard), hops=wanted.hops)
 
     def _answer(self, wanted: DescriptionWanted, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
         """With the verdict, which never waits for a sentence; and with a word of warning of what the scene says."""
@@ -360,7 +332,7 @@ class Describe(Stage):
         """When nobody has asked for a while: weigh the notes for what may come, then put the model to sleep."""
         model = self._voice.model
         idle_s = (now_ns - self._used_ns) / 1e9
-        if model is None or self._jobs or self._spare is not None or self._asleep:
+        if model is None or self._desk.questions or self._spare is not None or self._asleep:
             return
         if self._weigher is not None and idle_s > _IDLE_S and self._weighed_for != self._judging.stamp:
             self._weighed_for = self._judging.stamp

@@ -130,8 +130,7 @@ class Desk:
         last = first
         if self._open(found):
             answers: list[IncidentDescribed] = []
-            job = self.stage._jobs[incident]
-            while not answers and not (job.work is not None and self._writes(job)):
+            while not answers and not self._writes(self.stage._writing.get(incident)):
                 answers += self.stage.step()
                 found = answers[-1] if answers else found
             last = (time.perf_counter() - began) * 1e3
@@ -145,9 +144,11 @@ class Desk:
         return "not_weighed" in found.analysis.fields
 
     @staticmethod
-    def _writes(job: object) -> bool:
+    def _writes(writing: object) -> bool:
         """Whether the verdict is made, and was the same as before: the sentence is being written."""
-        inner = job.work.gi_yieldfrom
+        if writing is None or writing.work is None:
+            return False
+        inner = writing.work.gi_yieldfrom
         return inner is not None and inner.gi_code.co_name == "write"
 
 

@@ -616,7 +616,7 @@ def test_how_much_of_its_time_a_question_has_waited_is_known(desk):
 
 def test_what_could_not_be_written_in_time_is_not_begun(desk):
     table = desk(tables={"describe": {"summary_most_tokens": 256, "routine_within_s": 5.0}})
-    table.stage._took(2 * NS)
+    table.stage._desk = table.stage._desk._replace(takes_ns=2 * NS)
     table.ask("inc-1")
     table.clock.at_ns += 4 * NS
     table.ask("inc-2")
@@ -632,7 +632,7 @@ def test_a_sentence_that_was_put_aside_goes_on_where_it_was(desk):
     table.ask("inc-1")
     for _ in range(12):
         table.work(1)
-    said = len(table.stage._jobs["inc-1"].said)
+    said = len(table.stage._writing["inc-1"].said)
     assert said > 3
     table.ask("inc-2", priority=m.Priority.ALARM, zone="yard")
     table.work()
@@ -643,7 +643,7 @@ def test_a_sentence_that_was_put_aside_goes_on_where_it_was(desk):
 
 def test_one_slow_sentence_is_no_reason_to_write_none_any_more(desk):
     table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 10.0}})
-    table.stage._took(60 * NS)
+    table.stage._desk = table.stage._desk._replace(takes_ns=60 * NS)
     for number in range(3):
         table.ask(f"inc-{number}", priority=m.Priority.ALARM)
         table.work()

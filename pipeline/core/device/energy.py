@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pipeline.core.device.sysfs import Energy
+    from pipeline.core.vocabulary import IncidentId
 
 _BOARD = ("vdd_in", "vin", "pom_5v_in", "board", "total")  # names of the rail that everything hangs on
 _WATTS = {"uw": 1e-6, "mw": 1e-3}
@@ -51,3 +52,29 @@ def joules(meter: Energy, before: int, after: int, seconds: float, volts_mv: int
     if meter.unit == "ma":
         return None if volts_mv is None else after * volts_mv * 1e-6 * seconds
     return after * _WATTS[meter.unit] * seconds
+
+
+class Shares(NamedTuple):
+    """What the device took for each incident.
+
+    Attributes:
+        total_j: All that it has taken since the daemon began; None: nothing measures it.
+        of: Joules by incident.
+    """
+
+    total_j: float | None = None
+    of: Mapping[IncidentId, float] = {}
+
+
+def step(shares: Shares, total_j: float | None, incidents: Sequence[IncidentId]) -> Shares:
+    """Share out among incidents what the device took since the last time; a count that began anew tells nothing."""
+    before = shares.total_j
+    if total_j is None or before is None or total_j < before or not incidents:
+        return shares._replace(total_j=total_j)
+    each = (total_j - before) / len(incidents)
+    return Shares(total_j, {**shares.of, **{one: shares.of.get(one, 0.0) + each for one in incidents}})
+
+
+def forgotten(shares: Shares, incident: IncidentId) -> Shares:
+    """Forget an incident that is over."""
+    return shares._replace(of={one: spent for one, spent in shares.of.items() if one != incident})

@@ -47,6 +47,11 @@ def areas(settings: Settings, camera: CameraId) -> dict[str, Area]:
     return found
 
 
+def gone(camera: CameraId, key: str) -> Area:
+    """Return the area of an incident whose camera or zone is in the configuration no more."""
+    return Area(key, key or camera, False, None, False, "", 60.0, 8, None)
+
+
 def unmasked(boxes: Iterable[Box], camera: CameraSettings) -> tuple[Box, ...]:
     """Return the boxes whose middle lies in no mask."""
     masks = tuple(camera.masks.values())

@@ -77,6 +77,20 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     holds_until_s: float = 0.0  # of its stay: then the verdict may be another; 0: never
 
 
+def begun(camera: CameraId, area: str, number: int, began_ns: Nanoseconds, frame: FrameRef) -> Course:
+    """Begin an incident of an area, with the frame in which it is certain; `began_ns` on the camera's timeline."""
+    began_utc = Nanoseconds(frame.utc_ns - (frame.pts_ns - began_ns))
+    return Course(
+        id=IncidentId(f"inc-{times.utc(began_utc):%Y%m%dT%H%M%SZ}-{camera}-{number:04d}"),
+        camera=camera,
+        area=area,
+        number=number,
+        began_ns=began_ns,
+        began_utc_ns=began_utc,
+        frame=frame,
+    )
+
+
 class Verdict(NamedTuple):
     """What the classifier's sightings amount to."""
 
@@ -145,6 +159,11 @@ def verdict(course: Course) -> Verdict:
     label = max(sorted(labels), key=lambda name: labels[name].evidence)
     count = max(tally.most for tally in labels.values())
     return Verdict(label, course.group, round(labels[label].best, 2), count)
+
+
+def news(course: Course) -> tuple[str, tuple[str, ...]]:
+    """What is worth telling an operator again: another kind of thing, another rule hit."""
+    return (verdict(course).group or "none", course.rules)
 
 
 def candidates(course: Course) -> tuple[tuple[str, float], ...]:

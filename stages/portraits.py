@@ -1,0 +1,58 @@
+"""The picture of an incident: the frame that shows its thing best, copied where it stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from pipeline.core import times
+from pipeline.core.errors import FrameOverwrittenError
+from pipeline.core.geometry import WHOLE, around
+from pipeline.core.incident import incidents
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pipeline.core.frames import Planes
+    from pipeline.core.incident.incidents import Course
+    from pipeline.core.incident.seeing import Seen
+    from pipeline.core.stage import StageContext
+    from pipeline.core.vocabulary import Light
+
+_BETTER = 1.2  # a view must be so much better to be worth a copy
+_SPARSE = 16  # every so many-th pixel tells the light of a picture
+
+
+def pictured(context: StageContext, course: Course, seen: Seen, moment: datetime) -> Course:
+    """Keep the frame where it shows the thing better than any before; the ring moves on, the copy stays."""
+    frame = seen.frame
+    shown = [one for one in seen.found if one.group == course.group]
+    best = max(shown, key=incidents.view, default=None)
+    view = incidents.view(best) if best else 0.0
+    if course.best is not None and view <= _BETTER * course.best_view:
+        return course
+    try:
+        with context.rings[frame.camera].reading(frame) as planes:
+            sequence = context.keyframes.copy(planes)
+            light = _light(planes, moment if times.clock_is_set(moment) else None)
+    except FrameOverwrittenError:
+        return course
+    box = best.box if best else around(seen.boxes) if seen.boxes else WHOLE
+    kept = msgspec.structs.replace(frame, sequence=sequence)
+    return msgspec.structs.replace(course, best=kept, best_box=box, best_view=view, light=light)
+
+
+def warm_up() -> None:
+    """Use once what is imported when it is first used: in the middle of an incident there may be no file to be had."""
+    np.percentile(np.zeros(4, np.int16), 99)
+
+
+def _light(planes: Planes, moment: datetime | None) -> Light:
+    """Judge a sparse grid of pixels; colour is the strongest percent, as a yard is mostly grey by day too."""
+    luma = float(planes.y[::_SPARSE, ::_SPARSE].mean())
+    sparse = max(1, _SPARSE // 2)
+    chroma = np.concatenate([plane[::sparse, ::sparse].reshape(-1) for plane in (planes.u, planes.v)])
+    colour = float(np.percentile(np.abs(chroma.astype(np.int16) - 128), 99))
+    return incidents.light_of(luma, colour, moment)

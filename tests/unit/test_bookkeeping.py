@@ -1,0 +1,114 @@
+"""What trigger remembers beside its incidents: questions, room in the log, cameras, areas, joules."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core.device import energy
+from pipeline.core.incident import cameras, incidents, questions, room, spots
+from pipeline.core.incident.cameras import Camera
+from pipeline.core.incident.flapping import MAX_TOLD
+from pipeline.core.incident.presence import Presence
+from pipeline.core.incident.questions import Questions
+from pipeline.core.incident.room import Room
+from pipeline.core.incident.spots import Spot
+from pipeline.core.messages import DescriptionWanted, Priority
+from tests.fakes import NS, course, facts, frame
+
+
+def wanted(incident="inc-1", revision=1):
+    return DescriptionWanted(
+        incident=incident, revision=revision, priority=Priority.ROUTINE, facts=facts(), final=False
+    )
+
+
+def test_a_question_is_open_until_it_is_answered_at_its_revision():
+    asked = questions.asked(Questions(), wanted(revision=2))
+    assert questions.answered(asked, "inc-1", 1) == asked
+    assert questions.answered(asked, "inc-2") == asked
+    assert questions.answered(asked, "inc-1", 2) == questions.answered(asked, "inc-1") == Questions()
+
+
+def test_what_was_lost_is_asked_again_once():
+    asked = questions.asked(questions.asked(Questions(), wanted()), wanted("inc-2"))
+    once, again = questions.lost(asked)
+    assert [one.incident for one in again] == ["inc-1", "inc-2"]
+    assert questions.lost(once) == (Questions(), ())
+
+
+def test_trouble_is_told_once_and_the_end_of_it_after_a_while():
+    known, tell = room.step(Room(), NS, trouble=True)
+    assert tell
+    known = room.told(NS, trouble=True)
+    assert room.step(known, 2 * NS, trouble=True) == (Room(2 * NS), False)
+    assert room.step(known, 10 * NS, trouble=False)[1] is False
+    assert room.step(known, 11 * NS, trouble=False)[1] is True
+    assert room.step(Room(), NS, trouble=False) == (Room(), False)
+
+
+def test_what_found_no_room_is_counted_by_kind_and_never_less_than_none():
+    known = room.given_up(room.given_up(Room(), "updates"), "starts", 2)
+    assert (known.total, known.untold) == (3, {"starts_given_up": 2, "updates_given_up": 1})
+    assert room.given_up(Room(), "starts", -1) == Room()
+
+
+def test_a_camera_of_which_nothing_came_is_waited_for_by_nobody():
+    known = {"gate": Camera(), "yard": Camera(NS), "dock": Camera(NS), "hall": Camera(8 * NS)}
+    assert cameras.silent(known, {"dock": "lost"}, 11 * NS, 9.0) == ("yard",)
+
+
+def test_a_message_of_a_camera_does_not_put_its_last_picture_back():
+    assert cameras.heard_of(Camera(5 * NS), 3 * NS).seen_ns == 5 * NS
+    assert cameras.heard_of(Camera(), 3 * NS).seen_ns == 3 * NS
+
+
+@pytest.mark.parametrize(("how", "became"), [("lost", None), ("", ("found", "it stays")), ("ended", None)])
+def test_in_the_end_it_is_told_what_became_of_a_camera_that_came_and_went(how, became):
+    camera, told = Camera(), []
+    for number in range(MAX_TOLD + 1):
+        for lost in (True, False):
+            camera, alone = cameras.changed(camera, (2 * number + lost) * NS, lost=lost, reason="x")
+            told.append(alone)
+    camera = camera._replace(told_lost=True)
+    assert told == [True] * 2 * MAX_TOLD + [False] * 2
+    assert cameras.step(camera, 20 * NS, how)[1] is None
+    camera, summary = cameras.step(camera, 100 * NS, how)
+    assert (summary.details["over"], summary.became) == (True, became)
+    assert cameras.step(camera, 101 * NS, how)[1] is None
+
+
+def test_an_incident_that_is_refused_again_at_once_is_the_same():
+    spot, fresh = spots.refused(Spot(), 10 * NS, 3.0)
+    assert fresh
+    assert spots.refused(spot, 12 * NS, 3.0)[1] is False
+    assert spots.refused(spot, 14 * NS, 3.0)[1] is True
+    assert spots.started(spot, Presence()).refused_ns is None
+
+
+def test_a_stay_that_was_cut_goes_on_in_the_next_incident_of_its_kind():
+    cut = course(frame=frame(at_s=10), group="person")
+    spot = Spot(cut=cut)
+    soon, late = course(began_ns=12 * NS, id="inc-2"), course(began_ns=20 * NS)
+    assert spots.continued(spot, soon, 3.0).continues == cut.id
+    assert spots.continued(spot, soon, 3.0).came_ns == incidents.came_ns(cut)
+    assert spots.continued(spot, late, 3.0) == late
+    other = course(began_ns=12 * NS, group="vehicle")
+    assert spots.continued(spot, other, 3.0) == other
+
+
+def test_a_visit_is_over_with_its_incident_unless_that_was_cut():
+    spot = Spot(presence=Presence(at_ns=5 * NS))
+    assert len(spots.over(spot, course(), "quiet", 2.0).visits) == 1
+    assert spots.over(spot, course(), "quiet", 2.0).blind_ns == 7 * NS
+    assert spots.over(spot, course(), "max_duration", 0.0).visits == ()
+    assert spots.over(spot, course(), "max_duration", 0.0).presence == Presence()
+
+
+def test_what_the_device_took_is_shared_out_among_the_incidents_that_are_open():
+    shares = energy.step(energy.Shares(), 10.0, ["inc-1"])
+    shares = energy.step(shares, 16.0, ["inc-1", "inc-2"])
+    shares = energy.step(shares, 20.0, ["inc-2"])
+    assert dict(shares.of) == {"inc-1": 3.0, "inc-2": 7.0}
+    assert dict(energy.forgotten(shares, "inc-1").of) == {"inc-2": 7.0}
+    assert energy.step(shares, 1.0, ["inc-2"]) == energy.Shares(1.0, shares.of)
+    assert energy.step(shares, 30.0, []) == energy.Shares(30.0, shares.of)
