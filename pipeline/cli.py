@@ -22,10 +22,9 @@ from pipeline.view import completing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pipeline.app.replay import Summary
+    from pipeline.app.running import Ending
     from pipeline.core.note.notes import Polarity
-    from pipeline.core.settings import EncodeSettings, Settings
-    from pipeline.runtime.daemon import Ending
-    from pipeline.runtime.replay import Recording, Report
 
 WHOLE, FAILED, USAGE, DAMAGED, TROUBLE, UNDELIVERED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -136,32 +135,35 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 
     The same recordings give the same events.jsonl, byte for byte, in every run on a machine.
     """
+    from pipeline.app import replay as replays
+    from pipeline.app.events import Events
     from pipeline.app.site import open_site
-    from pipeline.core.device.heat import place
-    from pipeline.runtime import replay as replaying
-    from pipeline.view import screen
+    from pipeline.view import screen, timeline
+    from pipeline.view.progress import replaying
 
-    settings = open_site(config, state_dir, model=model).settings
-    if settings.cameras and not camera and not quiet:
-        click.echo(printable(f"zones and rules not used: choose --camera {' or '.join(settings.cameras)}"), err=True)
-    recordings = replaying.find(paths)
+    site = open_site(config, state_dir, model=model)
+    if site.settings.cameras and not camera and not quiet:
+        there = " or ".join(site.settings.cameras)
+        click.echo(printable(f"zones and rules not used: choose --camera {there}"), err=True)
+    recordings = replays.recordings(paths)
     if live:
         if began or jobs or as_json or heat is not None:
             _fail("--live is at the speed of now, and has no summary: not with --began, --heat, --jobs, --json", USAGE)
-        _live(settings, recordings, camera, out)
-        return
-    with _cleared_up(), screen.output_folder(out) as folder:
-        board = None if heat is None else place(heat)
-        jobs = jobs or len(os.sched_getaffinity(0))
-        run = replaying.Replay(settings, recordings, folder, jobs, camera, heat=board)
-        with screen.progress(quiet=quiet) as told:
-            report = run.run(screen.moment(began), told)
-        screen.write_summary(report, folder)
         if out is None:
-            screen.print_events(report.events_file)
+            _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
+        from pipeline.app.running import live as send
+
+        sys.exit(_ended(send(site, recordings, out, camera), len(recordings)))
+    with _cleared_up(), replays.output_folder(out) as folder:
+        with replaying(quiet=quiet) as told:
+            done = replays.replay(site, recordings, folder, camera=camera, began=began, jobs=jobs, heat=heat, told=told)
+        if out is None and sys.stdout.isatty():  # people look; else programs read
+            timeline.show(Events(done.events_file), everything=False, as_json=False)
+        elif out is None:
+            screen.copy(done.events_file)
         if not quiet:
-            screen.summary(report, as_json=as_json, stderr=out is None)
-    sys.exit(_status(report))
+            screen.show(done, as_json=as_json, stderr=out is None)
+    sys.exit(_status(done.summary))
 
 
 @main.command()
@@ -173,16 +175,12 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 )
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
+    from pipeline.app import running
     from pipeline.app.site import open_site
-    from pipeline.runtime import daemon
 
     site = open_site(config, state_dir)
-    settings, _, _ = site.settings, site.rulebook, site.filters  # mistakes are told before anything begins
-    if not settings.cameras:
-        _fail(f"{config}: no cameras: add a table [cameras.NAME] with a source", USAGE)
-    warnings = [str(told)] if (told := site.exposed()) else []
-    ending = daemon.serve(settings, run_dir, state_dir, log_level, warnings)
-    sys.exit(_ended(ending, len(settings.cameras)))
+    ending = running.run(site, run_dir, log_level)
+    sys.exit(_ended(ending, len(site.settings.cameras)))
 
 
 class _Events(click.Group):
@@ -251,13 +249,11 @@ def events_show(file: Path, camera: str, kind: str, everything: bool, as_json: b
 )
 def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
+    from pipeline.app import check
     from pipeline.app.site import open_site
     from pipeline.view import configuration
 
-    site = open_site(config, None)
-    book, _ = site.rulebook, site.filters
-    _check_encoder(config, site.settings.encode)
-    configuration.show(config, site.settings, book, as_json=as_json)
+    configuration.show(check.check(open_site(config, None), config), as_json=as_json)
 
 
 @main.command()
@@ -277,9 +273,10 @@ def topology(as_json: bool, mermaid: bool) -> None:
 @click.option("--timeout", type=float, help="Stop after so many seconds without a message.")
 def tap(link: str, run_dir: Path | None, count: int | None, timeout: float | None) -> None:
     """Show what passes on LINK of a running daemon, without disturbing it."""
+    from pipeline.app.tapping import tapped
     from pipeline.view import tapping
 
-    tapping.show(link, run_dir, count, timeout)
+    tapping.show(tapped(link, run_dir, timeout), count)
 
 
 @main.command()
@@ -288,11 +285,15 @@ def tap(link: str, run_dir: Path | None, count: int | None, timeout: float | Non
 @click.option("--watch", is_flag=True, help="Again every second, until interrupted.")
 def status(run_dir: Path | None, as_json: bool, watch: bool) -> None:
     """Show heat, load, and what every process of a running daemon is doing."""
+    from pipeline.app import status
     from pipeline.view import status as view
 
     if as_json and watch:
         _fail("--json is one answer: not with --watch", USAGE)
-    view.show(run_dir, as_json=as_json, watch=watch)
+    if watch:
+        view.watch(lambda: status.status(run_dir))
+    else:
+        view.show(status.status(run_dir), as_json=as_json)
 
 
 @main.command(epilog=_EXITS)
@@ -868,20 +869,6 @@ def _confirm() -> None:
         _fail("not added: put it in other words, or say --polarity", FAILED)
 
 
-def _check_encoder(config: Path, table: EncodeSettings) -> None:
-    """Refuse what is wrong with an encoder, as far as it can be known here."""
-    from models.encoders import checking
-    from pipeline.app import encoders
-    from pipeline.core import settings
-
-    problems = list(checking.problems(table))
-    if not problems and (fault := encoders.unopened(table)):
-        problems = [fault]
-    found = [f"{settings.at(config, key)}: {key}: {text}" for key, text in problems]
-    if found:
-        _fail("\n".join(found), USAGE)
-
-
 @contextmanager
 def _cleared_up() -> Iterator[None]:
     """Whoever ends us from outside (`timeout`, a service manager, a terminal that closes) leaves nothing behind."""
@@ -896,17 +883,8 @@ def _cleared_up() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _live(settings: Settings, recordings: list[Recording], camera: str, out: Path | None) -> None:
-    from pipeline.runtime import daemon
-
-    if out is None:
-        _fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
-    ending = daemon.replay_live(settings, recordings, camera, out)
-    sys.exit(_ended(ending, len(recordings)))
-
-
-def _status(report: Report) -> int:
-    states = {outcome.status for outcome in report.outcomes}
+def _status(summary: Summary) -> int:
+    states = {one.status for one in summary.inputs}
     if states == {"whole"}:
         return WHOLE
     return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED

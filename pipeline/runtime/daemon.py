@@ -44,9 +44,7 @@ class Ending(NamedTuple):
     given_up: int
 
 
-def serve(
-    settings: Settings, run_dir: Path | None, state_dir: Path | None, level: str, warnings: Sequence[str] = ()
-) -> Ending:
+def serve(settings: Settings, run_dir: Path | None, level: str, warnings: Sequence[str] = ()) -> Ending:
     """Watch the cameras until told to stop or until all have ended. Raises PipelineError.
 
     `warnings`: what is to be logged of the configuration's file.
@@ -57,7 +55,7 @@ def serve(
     uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
-        files.own_folder(state := state_dir or folders.state_dir(settings.runtime.state_dir))
+        files.own_folder(state := folders.state_dir(settings.runtime.state_dir))
         if said := files.open_to_others(state):
             log.warning("state_folder", reason=said)
         folder = _for_events(Path(settings.emit.folder)) if settings.emit.folder else state

@@ -21,6 +21,8 @@ from pipeline.view.output import console
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pipeline.app.replay import Progress as State
+
 
 @contextmanager
 def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
@@ -88,3 +90,25 @@ def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("")
         yield lambda what, done, steps: bar.update(task, description=what, completed=done, total=steps)
+
+
+@contextmanager
+def replaying(*, quiet: bool) -> Iterator[Callable[[State], None]]:
+    """Lend a function that draws how far a replay is."""
+    screen = console(stderr=True)
+    if quiet or not screen.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("replay", total=1.0, told="")
+        yield lambda state: bar.update(task, completed=state.share, told=_told(state))
+
+
+def _told(state: State) -> str:
+    rate = state.frames / state.elapsed_s if state.elapsed_s else 0.0
+    speed = state.media_s / state.elapsed_s if state.elapsed_s else 0.0
+    return (
+        f"{state.done}/{state.total} files  {state.frames} frames  {rate:.0f} frames/s  "
+        f"{speed:.1f}x real time  {state.incidents} incidents"
+    )

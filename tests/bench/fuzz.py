@@ -37,7 +37,7 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
-from pipeline.app import cases, digest, effect, search, summaries, verdicts
+from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
 from pipeline.app.asking import Means
 from pipeline.app.events import Events
 from pipeline.core import files, messages, settings
@@ -137,7 +137,8 @@ class Configuration(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        configuration.show(self.file, settings.load(self.file), self.book, as_json=chance.random() < 0.3)
+        checked = check.described(self.file, settings.load(self.file), self.book)
+        configuration.show(checked, as_json=chance.random() < 0.3)
 
 
 class Filters(Toml):

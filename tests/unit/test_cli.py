@@ -12,9 +12,9 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from pipeline import cli
+from pipeline.app import replay
 from pipeline.cli import main
 from pipeline.core.errors import ConfigError
-from pipeline.view import screen
 
 CONFIG = """
 [cameras.gate]
@@ -273,14 +273,14 @@ def test_names_of_zones_are_shown_as_they_are(run):
 
 @pytest.mark.parametrize("milliseconds", [1, 9, 123, 999])
 def test_when_recordings_began_is_taken_to_the_millisecond(milliseconds):
-    began = screen.moment(f"2026-11-29T08:00:00.{milliseconds:03d}Z")
+    began = replay.moment(f"2026-11-29T08:00:00.{milliseconds:03d}Z")
     assert began == 1795939200_000_000_000 + milliseconds * 1_000_000
 
 
 @pytest.mark.parametrize("text", ["now", "", "0001-01-01", "9999-12-31T23:59:59Z"])
 def test_a_time_at_which_no_recording_began_is_refused(text):
     with pytest.raises(ConfigError, match="--began"):
-        screen.moment(text)
+        replay.moment(text)
 
 
 def test_what_live_does_not_do_is_refused_rather_than_left_out(run, tmp_path):
