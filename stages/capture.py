@@ -82,7 +82,7 @@ class Capture(Stage):
     def _watched(self) -> Outputs:
         """For ever: open, read until it fails, wait, open again."""
         settings = self.context.settings.capture
-        pause = Backoff(settings.reconnect_first_s, settings.reconnect_most_s)
+        pause = Backoff(settings.min_reconnect_s, settings.max_reconnect_s)
         while True:
             try:
                 yield from self._arriving(self._opened(), pause)

@@ -55,7 +55,7 @@ class Classify(Stage):
             return
         found = self._looked(message.frame, regions)
         watch.standing = sightings.noted(watch.standing, found, message.boxes, regions, now)
-        still = sightings.still_there(watch.standing, message.boxes, now, settings.still_most_s)
+        still = sightings.still_there(watch.standing, message.boxes, now, settings.max_still_s)
         yield _scene(message, found, tuple(one.detection.box for one in still if one.seen_ns == now))
 
     def _regions(self, watch: _Watch, message: MotionMeasured) -> tuple[Box, ...]:
@@ -64,12 +64,12 @@ class Classify(Stage):
             return ()
         settings, now = self.context.settings.classify, message.frame.pts_ns
         moving = () if message.global_change else message.boxes
-        still = sightings.still_there(watch.standing, moving, now, settings.still_most_s)
+        still = sightings.still_there(watch.standing, moving, now, settings.max_still_s)
         regions: tuple[Box, ...] = ()
         if moving and watch.pace.due(now):
-            regions = sightings.crops(moving, settings.crops_a_look)
+            regions = sightings.crops(moving, settings.max_crops)
         if still and watch.still_pace.due(now):
-            regions += sightings.crops(tuple(one.detection.box for one in still), settings.crops_a_look)
+            regions += sightings.crops(tuple(one.detection.box for one in still), settings.max_crops)
         return regions
 
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:

@@ -211,7 +211,7 @@ class Describe(Stage):
     def _learn(self, model: LanguageModel) -> None:
         """Read what is the same in every prompt."""
         prompts = Prompts.of(model.engine.encode)
-        self._summariser = Summariser(model, prompts, self._settings.summary_most_tokens, self._lists)
+        self._summariser = Summariser(model, prompts, self._settings.max_sentence_tokens, self._lists)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
         scale = table().weighs(model.manifest)
         if scale is not None:
@@ -255,7 +255,7 @@ class Describe(Stage):
         """What is left of a verdict's budget; None: a recording waits for everything."""
         if self.context.clock.media:
             return None
-        return self._settings.latency_budget_ms / 1e3 - (self.context.clock.now()[0] - question.since_ns) / 1e9
+        return self._settings.max_verdict_s - (self.context.clock.now()[0] - question.since_ns) / 1e9
 
     def _in_time(self, question: Question, takes_s: float) -> bool:
         left = self._left_s(question)

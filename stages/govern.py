@@ -199,7 +199,7 @@ class Govern(Stage):
             paused=limits.paused,
             memory_mb=work.available_mb,
         )
-        self._load, found = shedding.step(self._load, load, passed_s, self._settings.memory_least_mb)
+        self._load, found = shedding.step(self._load, load, passed_s, self._settings.min_memory_mb)
         if not found.reason:
             return []
         may = self._settings.shed and self._settings.mode == "act"

@@ -9,8 +9,7 @@ import msgspec
 
 from models.encoders import checking
 from pipeline.app import encoders
-from pipeline.core import secrets
-from pipeline.core import settings as reading
+from pipeline.core import configuration, secrets
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import areas
 from pipeline.core.secrets import redacted
@@ -98,7 +97,7 @@ def described(path: Path, settings: Settings, book: Rulebook) -> Checked:
         outcomes=found,
         silent=tuple(_silent(found)),
         loud=tuple(action for action in book.words.action if book.loud(action)),
-        of_file=(*((str(exposed),) if exposed else ()), *reading.retired(path)),
+        of_file=(*((str(exposed),) if exposed else ()), *configuration.outdated(path)),
         of_settings=tuple(_hardly_meant(settings)),
     )
 
@@ -110,7 +109,7 @@ def _check_encoder(site: Site, path: Path) -> None:
     if not problems and (fault := encoders.unopened(table)):
         problems = [fault]
     if problems:
-        raise ConfigError("\n".join(f"{reading.at(path, key)}: {key}: {text}" for key, text in problems))
+        raise ConfigError("\n".join(f"{configuration.at(path, key)}: {key}: {text}" for key, text in problems))
 
 
 def _silent(found: list[Outcome]) -> Iterator[Silent]:

@@ -34,8 +34,7 @@ def run(site: Site, run_dir: Path | None, log_level: str) -> Ending:
     settings, _, _ = site.settings, site.rulebook, site.filters
     if not settings.cameras:
         raise ConfigError(f"{site.config}: no cameras: add a table [cameras.NAME] with a source")
-    told = site.exposed()
-    return daemon.serve(settings, run_dir, log_level, [str(told)] if told else [])
+    return daemon.serve(settings, run_dir, log_level, site.warnings())
 
 
 def live(site: Site, found: list[Recording], out: Path, camera: str) -> Ending:

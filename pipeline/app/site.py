@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pipeline.core import files, secrets
-from pipeline.core import settings as reading
+from pipeline.core import configuration, files, secrets
 from pipeline.core.errors import ConfigError
 from pipeline.core.note import notebook, words
 from pipeline.core.settings import Settings
@@ -45,7 +44,7 @@ class Site:
     @cached_property
     def settings(self) -> Settings:
         """The settings, with what was given instead of them. Raises ConfigError that lists every problem."""
-        found = reading.load(self.config) if self.config else Settings()
+        found = configuration.load(self.config) if self.config else Settings()
         if self._model:
             describe = msgspec.structs.replace(found.describe, model=self._model)
             found = msgspec.structs.replace(found, describe=describe)
@@ -95,6 +94,11 @@ class Site:
     def exposed(self) -> Exposed | None:
         """What is to be known of a configuration file that shows passwords to every user; None: nothing."""
         return secrets.exposed(self.config, self.settings.sources) if self.config else None
+
+    def warnings(self) -> list[str]:
+        """Say what is to be known of the configuration file: who may read it, and keys of earlier versions."""
+        exposed = self.exposed()
+        return [*([str(exposed)] if exposed else []), *(configuration.outdated(self.config) if self.config else ())]
 
     def check_camera(self, name: str) -> None:
         """Refuse a camera that the configuration file has not; no name, or no file, is in order. Raises ConfigError."""

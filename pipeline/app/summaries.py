@@ -112,7 +112,7 @@ def summaries(
     options = Options(threads, settings.context_tokens)
 
     def work() -> Iterator[Told]:
-        return _tell(model, options, chosen, settings.summary_most_tokens, free=free)
+        return _tell(model, options, chosen, settings.max_sentence_tokens, free=free)
 
     told(0, len(chosen))
     for done, one in enumerate(apart("eval", work, Told), 1):

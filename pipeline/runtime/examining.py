@@ -164,6 +164,6 @@ def _disk(device: Device) -> Finding:
     whole = device.state.absolute()
     folder = next(path for path in (whole, *whole.parents) if os.access(path, os.F_OK))
     emit = device.settings.emit
-    wanted_mb = emit.rotate_mb * (emit.keep_files + 1) + (emit.evidence_most_mb if emit.evidence else 0)
+    wanted_mb = emit.rotate_mb * (emit.max_files + 1) + (emit.max_evidence_mb if emit.evidence else 0)
     free_mb = shutil.disk_usage(folder).free / _MB
     return diagnosis.disk(str(folder), free_mb, wanted_mb, writable=os.access(folder, os.W_OK | os.X_OK))

@@ -84,7 +84,7 @@ class Supervisor:
         names = topology.instances(list(settings.cameras))
         self.board = Board(home.run_dir / "board", names, create=True)
         runtime = settings.runtime
-        self.children = {name: Child(name, Backoff(runtime.restart_first_s, runtime.restart_most_s)) for name in names}
+        self.children = {name: Child(name, Backoff(runtime.min_restart_s, runtime.max_restart_s)) for name in names}
         self._plan = cores.planned(settings)
         self.stopping = False
 

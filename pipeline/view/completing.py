@@ -23,11 +23,11 @@ def links(_: Context, __: Parameter, begun: str) -> list[str]:
 
 def cameras(context: Context, _: Parameter, begun: str) -> list[str]:
     """Offer the cameras of the configuration that stands before it."""
-    from pipeline.core import settings  # noqa: PLC0415  # the same
+    from pipeline.core import configuration  # noqa: PLC0415  # only when the key is pressed
 
     config = context.params.get("config")
     try:
-        return _fitting(settings.load(config).cameras, begun) if config else []
+        return _fitting(configuration.load(config).cameras, begun) if config else []
     except PipelineError:  # nobody reads an error there
         return []
 

@@ -129,7 +129,7 @@ class JsonLines:
         fresh = self._path.with_name(f"{self._path.stem}-{number:06d}-{first}{self._path.suffix}")
         self._path.rename(fresh)
         self.close()
-        for path in [*old, fresh][: -self._settings.keep_files]:
+        for path in [*old, fresh][: -self._settings.max_files]:
             path.unlink()
 
     def _put_away_files(self) -> list[Path]:

@@ -83,7 +83,7 @@ class Pictures:
         path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         self._written += 1
         if self._written % _PRUNE_EVERY == 0:
-            evidence.prune(path.parent, self._rows.evidence_most_mb * 1e6)
+            evidence.prune(path.parent, self._rows.max_evidence_mb * 1e6)
         if not evidence.room(self._folder, len(data)):
             self.deleted += evidence.thin_out(path.parent)
             if not evidence.room(self._folder, len(data)):

@@ -64,7 +64,7 @@ def _serial(given: Given) -> Sink:
 # fmt: off
 TABLE: dict[settings.Sink, Row] = {
     # name         opened   reads                                           durable  most_waiting
-    "jsonl":  Row(_jsonl,  ("folder", "rotate_mb", "keep_files", "fsync"),  True,    None),
+    "jsonl":  Row(_jsonl,  ("folder", "rotate_mb", "max_files", "fsync"),  True,    None),
     "stdout": Row(_stdout, (),                                              False,   0.5),
     "serial": Row(_serial, ("serial_port", "serial_baud"),                  False,   0.5),
 }

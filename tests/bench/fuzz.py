@@ -137,7 +137,7 @@ class Configuration(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        checked = check.described(self.file, settings.load(self.file), self.book)
+        checked = check.described(self.file, configuration.load(self.file), self.book)
         configuration.show(checked, as_json=chance.random() < 0.3)
 
 

@@ -47,8 +47,8 @@ GATE = "synthetic://?width=320&height=180&seconds=86400&walks=10000&pause_s=2&wa
 YARD = "synthetic://?width=320&height=180&seconds=86400&walks=10000&pause_s=1.5&walk_s=4&noise=0&seed=2"
 MORE = f"""
 [runtime]
-restart_first_s = 0.05
-restart_most_s = 0.1
+min_restart_s = 0.05
+max_restart_s = 0.1
 
 [cameras.yard]
 source = "{YARD}"

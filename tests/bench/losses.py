@@ -46,16 +46,16 @@ MORE = """
 [emit]
 folder = "{folder}"
 rotate_mb = 0.5
-keep_files = 100000
-evidence_most_mb = 5
+max_files = 100000
+max_evidence_mb = 5
 [governor]
 mode = "off"
 [describe]
 sentence_encoder = false
 model = "none"
 [runtime]
-restart_first_s = 0.05
-restart_most_s = 0.2
+min_restart_s = 0.05
+max_restart_s = 0.2
 """
 DISK_MB = 48
 KILLED = ("trigger", "emit", "supervisor")

@@ -43,14 +43,14 @@ GROWN_UP_S = 10.0  # a process is measured when it has lived so long
 MORE = """
 [emit]
 rotate_mb = 2.0
-keep_files = 10000
-evidence_most_mb = 20
+max_files = 10000
+max_evidence_mb = 20
 [describe]
 sentence_encoder = false
 model = "none"
 [runtime]
-restart_first_s = 0.05
-restart_most_s = 1.0
+min_restart_s = 0.05
+max_restart_s = 1.0
 """
 
 # minute of 24   what happens to the disk or the daemon then

@@ -3,7 +3,7 @@
 The incidents are those of tests/eval/verdicts whose notes the words leave open, a site after the other. New: nobody
 has asked the like before, so the model weighs every note that is open (what a note gets for nothing in particular is
 known, as when a note was added an hour ago). Remembered: the like has been before, at another time of day. In its
-budget: as the daemon does it, with describe.latency_budget_ms; what does not fit is left out and named. Each from the
+budget: as the daemon does it, with describe.max_verdict_s; what does not fit is left out and named. Each from the
 question to the verdict, without the sentence that follows.
 
 llama.cpp has read the task and the site's notes before and holds them; it reads the facts and writes situation,
@@ -97,7 +97,7 @@ class Desk:
     """The stage describe with a model, asked as trigger asks it."""
 
     def __init__(self, model_folder: Path, threads: int, state: Path, budget_ms: float) -> None:
-        tables = {"describe": {"sentence_encoder": False, "latency_budget_ms": budget_ms}}
+        tables = {"describe": {"sentence_encoder": False, "max_verdict_s": budget_ms / 1e3}}
         loaded = open_model(model_folder, Options(threads))
         language.open_voice = lambda _: Voice(Trial(None), loaded)
         self.state = state

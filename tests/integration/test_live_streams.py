@@ -31,8 +31,8 @@ SLACK_S = 10.0  # of a machine with other things to do; only a failing test wait
 CAPTURE = {
     "open_timeout_s": OPEN_S,
     "read_timeout_s": READ_S,
-    "reconnect_first_s": 0.2,
-    "reconnect_most_s": 1.0,
+    "min_reconnect_s": 0.2,
+    "max_reconnect_s": 1.0,
     "frames_per_s": 30.0,
 }
 

@@ -21,7 +21,7 @@ from tests.fakes import NS, FakeClock, context, facts
 from tests.llms import ASKED, fake_model
 
 LEXICON = words.load(config_file("words.toml"))
-SETTINGS = {"describe": {"summary_most_tokens": 256}}
+SETTINGS = {"describe": {"max_sentence_tokens": 256}}
 
 
 class Desk:
@@ -288,7 +288,7 @@ def test_an_ordinary_sign_is_quoted_without_a_flag(desk):
 
 
 def test_a_sentence_that_does_not_end_is_dropped(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 16}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 16}})
     table.ask(final=True, zone="a place with a very long name")
     table.work()
     (answer,) = table.answers()
@@ -329,7 +329,7 @@ def test_text_seen_in_the_scene_is_no_part_of_the_prompt(desk):
 
 
 def test_an_idle_model_gives_its_memory_back_once_and_wakes_with_the_next_incident(desk):
-    table = desk(tables={"describe": {"idle_after_s": 10.0, "summary_most_tokens": 256}})
+    table = desk(tables={"describe": {"idle_after_s": 10.0, "max_sentence_tokens": 256}})
     for at_s in (5, 11, 20):
         table.said += table.stage.handle(m.Ticked(pts_ns=at_s * NS, utc_ns=0))
     assert table.model.engine.slept == 1
@@ -361,7 +361,7 @@ def test_a_grammar_that_cannot_be_followed_is_an_error(desk):
 # Notes that only the model can tell
 
 DOME = {"zone": "obs", "label": "person", "rules_hit": ("zone_entered",)}
-NO_ENCODER = {"describe": {"sentence_encoder": False, "summary_most_tokens": 256}}
+NO_ENCODER = {"describe": {"sentence_encoder": False, "max_sentence_tokens": 256}}
 
 
 @pytest.fixture
@@ -412,7 +412,7 @@ def test_a_last_description_is_one_answer_with_the_notes_weighed(noted):
 
 
 def test_notes_for_which_there_is_no_time_are_named(noted):
-    table = noted(describe={"latency_budget_ms": 0.001})
+    table = noted(describe={"max_verdict_s": 1e-6})
     table.ask(**DOME)
     table.work()
     last = table.answers()[-1]
@@ -421,7 +421,7 @@ def test_notes_for_which_there_is_no_time_are_named(noted):
 
 
 def test_a_note_for_which_there_was_no_time_is_weighed_when_nobody_asks(noted):
-    table = noted(describe={"latency_budget_ms": 0.001})
+    table = noted(describe={"max_verdict_s": 1e-6})
     table.said += table.stage.handle(m.Ticked(pts_ns=30 * NS, utc_ns=0, drops={}))
     table.work(100_000)
     table.ask(**DOME)
@@ -445,7 +445,7 @@ def test_a_note_that_the_model_cannot_hold_is_named_and_not_asked_for_again(note
 
 
 def test_a_recording_waits_for_every_note(noted):
-    table = noted(media=True, describe={"latency_budget_ms": 0.001})
+    table = noted(media=True, describe={"max_verdict_s": 1e-6})
     table.ask(**DOME)
     table.work()
     assert "not_weighed" not in table.answers()[-1].fields
@@ -561,7 +561,7 @@ def test_a_board_that_may_not_work_all_the_time_rests_between_forwards(desk):
 
 
 def test_a_sentence_that_comes_too_late_for_what_it_is_about_is_not_written(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 5.0}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 256, "alarm_within_s": 5.0}})
     table.ask("inc-1", priority=m.Priority.ALARM)
     table.ask("inc-2")
     table.clock.at_ns += 6 * NS
@@ -571,7 +571,7 @@ def test_a_sentence_that_comes_too_late_for_what_it_is_about_is_not_written(desk
 
 
 def test_a_routine_question_that_waited_for_two_ages_goes_before_newer_alarms(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 256, "ageing_s": 10.0}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 256, "ageing_s": 10.0}})
     table.ask("routine", priority=m.Priority.ROUTINE)
     table.clock.at_ns += 11 * NS
     table.ask("alarm-1", priority=m.Priority.ALARM)
@@ -606,7 +606,7 @@ def test_since_when_the_oldest_question_waits_is_known(desk):
 
 
 def test_how_much_of_its_time_a_question_has_waited_is_known(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 10.0}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 256, "alarm_within_s": 10.0}})
     assert table.stage.spent() == 0.0
     table.ask("inc-1")
     table.ask("inc-2", priority=m.Priority.ALARM)
@@ -615,7 +615,7 @@ def test_how_much_of_its_time_a_question_has_waited_is_known(desk):
 
 
 def test_what_could_not_be_written_in_time_is_not_begun(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 256, "routine_within_s": 5.0}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 256, "routine_within_s": 5.0}})
     table.stage._desk = table.stage._desk._replace(takes_ns=2 * NS)
     table.ask("inc-1")
     table.clock.at_ns += 4 * NS
@@ -642,7 +642,7 @@ def test_a_sentence_that_was_put_aside_goes_on_where_it_was(desk):
 
 
 def test_one_slow_sentence_is_no_reason_to_write_none_any_more(desk):
-    table = desk(tables={"describe": {"summary_most_tokens": 256, "alarm_within_s": 10.0}})
+    table = desk(tables={"describe": {"max_sentence_tokens": 256, "alarm_within_s": 10.0}})
     table.stage._desk = table.stage._desk._replace(takes_ns=60 * NS)
     for number in range(3):
         table.ask(f"inc-{number}", priority=m.Priority.ALARM)

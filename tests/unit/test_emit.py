@@ -406,7 +406,7 @@ def test_a_full_file_is_put_away_and_the_sequence_goes_on(sinks):
 
 
 def test_only_so_many_old_files_are_kept(sinks):
-    out = sinks(rotate_mb=0.0001, keep_files=2)
+    out = sinks(rotate_mb=0.0001, max_files=2)
     out.tell(*(event(number) for number in range(1, 7)))
     assert len(list(out.folder.glob("events-*.jsonl"))) == 2
 
@@ -530,7 +530,7 @@ def test_a_file_that_could_only_be_read_at_first_is_gone_on_with_where_it_ended(
 
 
 def test_files_put_away_while_the_clock_was_wrong_are_not_the_first_to_go(sinks):
-    out = sinks(rotate_mb=0.0001, keep_files=2)
+    out = sinks(rotate_mb=0.0001, max_files=2)
     for number in range(1, 6):
         one = event(number)
         out.tell(msgspec.structs.replace(one, utc_ns=NOON_NS - number * 3600 * NS))  # backwards

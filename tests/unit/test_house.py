@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline import cli, topology
-from pipeline.core import events, settings
+from pipeline.core import configuration, events, settings
 from pipeline.resources import config_file
 from tests.bench.bars import BARS
 from tools import measurements
@@ -29,7 +29,7 @@ IMPORTED_AS = {
 
 
 def test_the_example_configuration_holds_the_defaults():
-    found, problems = settings.parse(config_file("pipeline.toml").read_text(encoding="utf-8"))
+    found, problems = configuration.parse(config_file("pipeline.toml").read_text(encoding="utf-8"))
     assert problems == []
     assert found == settings.Settings()
 
@@ -47,7 +47,7 @@ def test_every_camera_key_of_the_example_is_a_real_one():
     text = config_file("pipeline.toml").read_text(encoding="utf-8")
     block = text[text.index("# [cameras.gate]") : text.index("[capture]")]
     lines = (line[2:] for line in block.splitlines() if re.match(r"# (\[|[a-z_]+ =)", line))
-    found, problems = settings.parse("\n".join(lines))
+    found, problems = configuration.parse("\n".join(lines))
     assert problems == []
     assert found is not None
     assert set(found.cameras) == {"gate"}

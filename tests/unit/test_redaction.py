@@ -2,9 +2,10 @@
 
 import pytest
 
+from pipeline.core.configuration import parse
 from pipeline.core.errors import SourceError
 from pipeline.core.secrets import redacted
-from pipeline.core.settings import CameraSettings, CaptureSettings, parse
+from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.opening import is_live, opened
 
 ADDRESSES = [

@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 
 from pipeline.core import events
+from pipeline.core.configuration import parse
 from pipeline.core.errors import FrameOverwrittenError, SourceError
 from pipeline.core.geometry import foot, inside
 from pipeline.core.incident.areas import Area, area_of
 from pipeline.core.secrets import redacted
-from pipeline.core.settings import parse
 from pipeline.core.times import Pace
 from stages.sources.footage import Footage
 from tests.fakes import NS, frame, picture, values

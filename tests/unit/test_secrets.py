@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.core import secrets
-from pipeline.core.settings import load
+from pipeline.core.configuration import load
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import tty
 
 import pytest
 
-from pipeline.core import settings
+from pipeline.core import configuration
 from pipeline.core.errors import SinkBusyError, SinkUnavailableError
 from stages.sinks.serial import Serial
 from tests.unit.test_emit import TICK, Sinks, event
@@ -90,5 +90,5 @@ def test_a_port_that_is_not_there_is_named(tmp_path):
 
 
 def test_the_sink_needs_a_port():
-    _, problems = settings.parse('[emit]\nsinks = ["jsonl", "serial"]\n')
+    _, problems = configuration.parse('[emit]\nsinks = ["jsonl", "serial"]\n')
     assert "serial_port" in problems[0].text

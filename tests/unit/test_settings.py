@@ -6,8 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pipeline.core.configuration import RENAMED, load, outdated, parse
 from pipeline.core.errors import ConfigError
-from pipeline.core.settings import CameraSettings, EmitSettings, Settings, load, parse, retired
+from pipeline.core.settings import CameraSettings, EmitSettings, Settings
 
 CAMERA = '[cameras.gate]\nsource = "synthetic://"\n'
 ZONE = CAMERA + "[cameras.gate.zones.yard]\npolygon = {}\n"
@@ -99,9 +100,9 @@ ERRORS = [  # text, line, key, a part of the message
     ("[emit]\nsinks = []\n", 2, "emit.sinks", "length >= 1"),
     ('[emit]\nsinks = ["jsonl", "jsonl"]\n', 2, "emit.sinks", "every event twice"),
     ("[frames]\nslots = 99999999999999999999999\n", 2, "frames.slots", "<= 1024"),
-    ("[emit]\nkeep_files = 99999999999999999999999\n", 2, "emit.keep_files", "<= 1000000000"),
+    ("[emit]\nkeep_files = 99999999999999999999999\n", 2, "emit.max_files", "<= 1000000000"),
     ("[capture]\nframes_per_s = 1e-300\n", 2, "capture.frames_per_s", "> 0"),
-    ("[runtime]\nrestart_first_s = 60.0\n", 2, "runtime.restart_first_s", "longer than"),
+    ("[runtime]\nrestart_first_s = 60.0\n", 2, "runtime.min_restart_s", "longer than"),
     (ZONE.format([[0.1, 0.2]] * 1001), 4, "cameras.gate.zones.yard.polygon", "length <= 1000"),
     ("x = " + "[" * 5000 + "]" * 5000 + "\n", 1, "", "not valid TOML"),
     ("[frames]\nslots = " + "9" * 5000 + "\n", 1, "", "not valid TOML"),
@@ -241,8 +242,26 @@ def test_a_key_of_an_earlier_version_is_valid_and_told_with_its_line(tmp_path):
     path = tmp_path / "site.toml"
     path.write_text('[cameras.gate]\nsource = "x.mp4"\n[emit]\nspool = 10\n')
     assert load(path).emit == EmitSettings()
-    (told,) = retired(path)
+    (told,) = outdated(path)
     assert told.startswith(f"{path}:4: `emit.spool` means nothing any more")
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_a_key_with_an_old_name_is_used_and_the_new_name_said(old, tmp_path):
+    table, _, name = old.partition(".")
+    now = RENAMED[old]
+    default = getattr(getattr(Settings(), table), now.name)
+    value = default / now.factor * 2
+    path = tmp_path / "site.toml"
+    path.write_text(f"[{table}]\n{name} = {value if isinstance(default, float) else int(value)}\n")
+    assert getattr(getattr(load(path), table), now.name) == pytest.approx(default * 2)
+    (said,) = outdated(path)
+    assert said == f"{path}:2: `{old}` is an old name: did you mean `{now.name}`? Its value is used as that"
+
+
+def test_a_key_under_both_its_names_is_refused():
+    _, problems = parse("[runtime]\nrestart_most_s = 5.0\nmax_restart_s = 6.0\n")
+    assert "did you mean `max_restart_s`?" in problems[0].text
 
 
 def test_a_nul_in_a_text_is_told_with_its_key():

@@ -162,7 +162,7 @@ def disk(folder: str, free_mb: float, wanted_mb: float, *, writable: bool) -> Fi
         return Finding("trouble", "state folder", f"{folder}: not writable", "another --state-dir, or another user")
     if free_mb < wanted_mb:
         state: State = "trouble" if free_mb < _DISK_LEAST_MB else "note"
-        return Finding(state, "state folder", told, "smaller emit.evidence_most_mb, emit.rotate_mb or emit.keep_files")
+        return Finding(state, "state folder", told, "smaller emit.max_evidence_mb, emit.rotate_mb or emit.max_files")
     return Finding("ok", "state folder", told)
 
 

@@ -60,14 +60,14 @@ class Step(NamedTuple):
     reason: str
 
 
-def step(state: State, load: Load, passed_s: float, memory_least_mb: float) -> tuple[State, Step]:
+def step(state: State, load: Load, passed_s: float, min_memory_mb: float) -> tuple[State, Step]:
     """Let some time pass with such a load.
 
     Args:
         state: From before.
         load: As measured.
         passed_s: Since the last time.
-        memory_least_mb: With less, the language model is given up; with half as much again, taken back.
+        min_memory_mb: With less, the language model is given up; with half as much again, taken back.
     """
     now = state.now_s + passed_s
     missed = (*(one for one in state.missed if one[0] > now - _MISSES_S), (now, load.missed))
@@ -75,7 +75,7 @@ def step(state: State, load: Load, passed_s: float, memory_least_mb: float) -> t
     misses = float(missed[-1][1] - missed[0][1])
     amounts = (load.spent, load.encode_s, load.unlooked, misses, misses)
     state, why = _by_load(state, amounts, passed_s)
-    enough_mb = memory_least_mb * (_ENOUGH if state.short else 1.0)
+    enough_mb = min_memory_mb * (_ENOUGH if state.short else 1.0)
     state = state._replace(short=load.memory_mb is not None and load.memory_mb < enough_mb)
     least, because = _at_least(load, enough_mb, short=state.short)
     rung = max(state.rung, least)
