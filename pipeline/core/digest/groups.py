@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from pipeline.core.digest import periods
 from pipeline.core.incident.eventfiles import Head, Rank, order, rank
-from pipeline.core.text.sentences import in_words, plain
-from pipeline.core.text.templates import duration, plural
+from pipeline.core.text.english import in_words, plain, plural
+from pipeline.core.text.templates import duration
 from pipeline.core.times import clock_is_set
 
 if TYPE_CHECKING:
