@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.digest.group_words import place, times, when
 from pipeline.core.incident.rules import listed
-from pipeline.core.text.sentences import plain, spoken
-from pipeline.core.text.templates import plural
+from pipeline.core.text.english import plain, plural, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

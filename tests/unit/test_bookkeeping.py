@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.device import energy
-from pipeline.core.incident import cameras, incidents, questions, room, spots
+from pipeline.core.incident import cameras, desk, incidents, questions, room, spots
 from pipeline.core.incident.cameras import Camera
+from pipeline.core.incident.desk import Desk
 from pipeline.core.incident.flapping import MAX_TOLD
 from pipeline.core.incident.presence import Presence
 from pipeline.core.incident.questions import Questions
@@ -112,3 +113,34 @@ def test_what_the_device_took_is_shared_out_among_the_incidents_that_are_open():
     assert dict(energy.forgotten(shares, "inc-1").of) == {"inc-2": 7.0}
     assert energy.step(shares, 1.0, ["inc-2"]) == energy.Shares(1.0, shares.of)
     assert energy.step(shares, 30.0, []) == energy.Shares(30.0, shares.of)
+
+
+def question(incident="inc-1", priority=Priority.ROUTINE, since_s=0, within_s=30):
+    asked = DescriptionWanted(incident=incident, revision=1, priority=priority, facts=facts(), final=False)
+    return desk.Question(asked, since_s * NS, (since_s + within_s) * NS)
+
+
+def test_the_most_urgent_question_is_written_first_and_age_makes_urgent():
+    waiting = Desk()
+    for one in (question(), question("inc-2", Priority.ALARM, 5), question("inc-3", since_s=1)):
+        waiting = desk.asked(waiting, one)
+    assert desk.most_urgent(waiting, 6 * NS, 10.0).wanted.incident == "inc-2"
+    assert desk.most_urgent(desk.answered(waiting, "inc-2"), 6 * NS, 10.0).wanted.incident == "inc-1"
+    assert waiting.since_ns == 0
+    assert waiting.spent(15 * NS) == pytest.approx(0.5)
+
+
+def test_where_too_many_questions_wait_the_oldest_of_the_least_severe_gives_way():
+    waiting = desk.asked(Desk(), question("inc-0", Priority.ALARM))
+    for number in range(1, 33):
+        assert desk.crowded(waiting) == (waiting, None)
+        waiting = desk.asked(waiting, question(f"inc-{number}", since_s=number))
+    waiting, gives_way = desk.crowded(waiting)
+    assert (gives_way.wanted.incident, waiting.crowded_out) == ("inc-1", 1)
+
+
+def test_what_is_begun_may_take_until_its_time_is_up_and_what_is_not_has_to_fit():
+    waiting = desk.took(desk.asked(Desk(), question()), 4 * NS)
+    assert desk.late(waiting, 27 * NS, {"inc-1"}) == ()
+    assert [one.wanted.incident for one in desk.late(waiting, 27 * NS, ())] == ["inc-1"]
+    assert len(desk.late(waiting, 30 * NS, {"inc-1"})) == 1

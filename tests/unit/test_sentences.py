@@ -16,8 +16,9 @@ from pipeline.core import vocabulary
 from pipeline.core.facts import ObjectFact, TrackFact
 from pipeline.core.incident.rules import TABLE
 from pipeline.core.text import filters
+from pipeline.core.text.english import spoken
 from pipeline.core.text.grounding import fault
-from pipeline.core.text.sentences import grammar, spoken
+from pipeline.core.text.sentences import grammar
 from pipeline.resources import config_file
 from tests.fakes import facts
 from tests.llms import FakeEngine, byte_words

@@ -8,36 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pipeline.core.text.sentences import CARDINALS, plain
-from pipeline.core.text.templates import plural
+from pipeline.core.text import engine
+from pipeline.core.text.engine import BLANK, SPAN, Phrase, lasts
+from pipeline.core.text.english import CARDINALS, plain, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pipeline.core.digest.groups import Group
 
-_BLANK = " · "  # stands where a fact was, so that words beside it do not join
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+(?:[.:-]\d+)*")
 _DAY = r"((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|\d{4}-\d\d-\d\d)"
 _TIME = r"(\d\d:\d\d)"
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 _FREE = frozenset(("was", "were", "seen", "noticed"))
-
-
-class _Phrase(NamedTuple):
-    """A phrase that states something.
-
-    Attributes:
-        what: Which fact.
-        pattern: How it is said.
-        true: Whether what its groups say is so.
-    """
-
-    what: str
-    pattern: str
-    true: Callable[[re.Match[str], Group], bool]
+_JOINS = ".:-"  # digits of a number, a time or a date
+_HOURS_SLACK_S = 181.0  # of a duration in hours, which has a decimal
 
 
 def _spoken(word: str) -> int:
@@ -64,9 +48,7 @@ def _once(said: re.Match[str], group: Group) -> bool:
 
 
 def _lasts(said: re.Match[str], group: Group) -> bool:
-    size = _UNITS[said["unit"][0]]
-    shown = size / 20 + 1 if size == _UNITS["h"] else size / 2  # hours have a decimal
-    return abs(float(said["number"]) * size - group.longest_s) <= (0 if size == 1 else shown)
+    return lasts(said, group.longest_s, _HOURS_SLACK_S)
 
 
 def _at(name: str) -> str:
@@ -77,24 +59,22 @@ def _on(name: str) -> str:
     return _DAY.replace("(", f"(?P<d{name}>", 1)
 
 
-_SPAN = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>seconds?|s|minutes?|min|hours?|h)\b"
-
 # fmt: off
-_PHRASES = (
-    _Phrase("when", rf"\bon {_on('1')} between {_at('1')} and {_at('2')}", _first_and_last),
-    _Phrase("when", rf"\bbetween {_at('1')} on {_on('1')} and {_at('2')} on {_on('2')}", _first_and_last),
-    _Phrase("when", rf"\bbetween {_at('1')} and {_at('2')} on {_on('2')}", _first_and_last),
-    _Phrase("when", rf"\bfirst at {_at('1')} on {_on('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
-    _Phrase("when", rf"\bfirst at {_at('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
-    _Phrase("when", rf"\bon {_on('1')} at {_at('1')}", _once),
-    _Phrase("when", rf"\bat {_at('1')} on {_on('1')}", _once),
-    _Phrase("how long", rf"\b(?:the longest for|for up to) {_SPAN}", lambda said, g: g.size > 1 and _lasts(said, g)),
-    _Phrase("how long", rf"\bfor {_SPAN}", lambda said, g: g.size == 1 and _lasts(said, g)),
-    _Phrase("how many", r"\bup to (\w+) at once", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
-    _Phrase("how many", r"\bas many as (\w+) at a time", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
-    _Phrase("how often", r"\bin (\w+) incidents", lambda said, g: _spoken(said[1]) == g.size),
-    _Phrase("how often", r"\b(\w+) times\b", lambda said, g: _spoken(said[1]) == g.size),
-    _Phrase("how often", r"\b(once|twice)\b", lambda said, g: _spoken(said[1]) == g.size),
+_PHRASES: tuple[Phrase[Group], ...] = (
+    Phrase("when", rf"\bon {_on('1')} between {_at('1')} and {_at('2')}", _first_and_last),
+    Phrase("when", rf"\bbetween {_at('1')} on {_on('1')} and {_at('2')} on {_on('2')}", _first_and_last),
+    Phrase("when", rf"\bbetween {_at('1')} and {_at('2')} on {_on('2')}", _first_and_last),
+    Phrase("when", rf"\bfirst at {_at('1')} on {_on('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
+    Phrase("when", rf"\bfirst at {_at('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
+    Phrase("when", rf"\bon {_on('1')} at {_at('1')}", _once),
+    Phrase("when", rf"\bat {_at('1')} on {_on('1')}", _once),
+    Phrase("how long", rf"\b(?:the longest for|for up to) {SPAN}", lambda said, g: g.size > 1 and _lasts(said, g)),
+    Phrase("how long", rf"\bfor {SPAN}", lambda said, g: g.size == 1 and _lasts(said, g)),
+    Phrase("how many", r"\bup to (\w+) at once", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
+    Phrase("how many", r"\bas many as (\w+) at a time", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
+    Phrase("how often", r"\bin (\w+) incidents", lambda said, g: _spoken(said[1]) == g.size),
+    Phrase("how often", r"\b(\w+) times\b", lambda said, g: _spoken(said[1]) == g.size),
+    Phrase("how often", r"\b(once|twice)\b", lambda said, g: _spoken(said[1]) == g.size),
 )
 # fmt: on
 
@@ -106,34 +86,22 @@ def fault(sentence: str, group: Group) -> str:
         sentence: In English.
         group: All that is counted of it.
     """
-    if not sentence.endswith("."):
-        return "it is no sentence"
-    for read in (_without_heading, _without_notes, _without_place, _without_thing):
-        sentence, wrong = read(sentence, group)
-        if wrong:
-            return wrong
-    told: Counter[str] = Counter()
-    for phrase in _PHRASES:
-        for said in re.finditer(phrase.pattern, sentence):
-            if not phrase.true(said, group):
-                return f"{said[0]} is no fact"
-            told[phrase.what] += 1
-        sentence = re.sub(phrase.pattern, _BLANK, sentence)
-    if words := [word for word in _WORD.findall(sentence) if word not in _FREE]:
-        return f"{words[0]} is no fact"
-    if signs := set(_WORD.sub("", sentence)) - set(f"{_BLANK},"):
-        return f"{min(signs)} is no fact"
-    return _count(told, group)
+    return engine.fault(sentence, group, _STEPS)
 
 
-def _count(told: Counter[str], group: Group) -> str:
-    """Each fact is told once, no more and no less."""
-    due = {"when": 1, "how long": int(group.longest_s > 1), "how often": int(group.size > 1)}
-    due["how many"] = int(group.size > 1 and group.most > 1)
-    for what, number in due.items():
-        if told[what] != number:
-            return f"it does not say {what}" if told[what] < number else f"it says {what} twice"
-    return ""
+def _whole(sentence: str, _group: Group) -> tuple[str, str]:
+    return sentence, "" if sentence.endswith(".") else "it is no sentence"
+
+
+def _due(group: Group) -> dict[str, int]:
+    """How often each fact is told."""
+    several = group.size > 1
+    return {
+        "when": 1,
+        "how long": int(group.longest_s > 1),
+        "how often": int(several),
+        "how many": int(several and group.most > 1),
+    }
 
 
 def _without_heading(sentence: str, group: Group) -> tuple[str, str]:
@@ -169,7 +137,7 @@ def _without_place(sentence: str, group: Group) -> tuple[str, str]:
     zone, camera = plain(group.one.zone), plain(group.one.camera)
     behind = "" if camera in ("", zone) else rf" \(camera {re.escape(camera)}\)"
     pattern = rf"\b(?:at|by|near|in)(?: the)? {re.escape(zone)}{behind}(?!\w)"
-    sentence, times = re.subn(pattern, _BLANK, sentence, count=1)
+    sentence, times = re.subn(pattern, BLANK, sentence, count=1)
     return sentence, "" if times else f"it does not say where it was: {zone}"
 
 
@@ -189,4 +157,18 @@ def _without_thing(sentence: str, group: Group) -> tuple[str, str]:
         return sentence, "it does not begin with what was seen"
     if "number" in said.groupdict() and _spoken(said["number"]) != group.most:
         return sentence, f"{said[0]} is no fact"
-    return _BLANK + sentence[said.end() :], ""
+    return BLANK + sentence[said.end() :], ""
+
+
+_STEPS: tuple[engine.Step[Group], ...] = (
+    engine.reading(_whole),
+    engine.reading(_without_heading),
+    engine.reading(_without_notes),
+    engine.reading(_without_place),
+    engine.reading(_without_thing),
+    engine.phrases(_PHRASES),
+    engine.words(lambda word, _: word in _FREE, _JOINS),
+    engine.signs(",", _JOINS),
+    engine.each_told(_due),
+)
+"""How a sentence about a group is read."""

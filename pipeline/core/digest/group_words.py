@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.text.sentences import in_words, plain
-from pipeline.core.text.templates import duration, plural
+from pipeline.core.text.english import in_words, plain, plural
+from pipeline.core.text.templates import duration
 
 if TYPE_CHECKING:
     from pipeline.core.digest.groups import Group

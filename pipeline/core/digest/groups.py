@@ -7,7 +7,7 @@ from datetime import timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.digest import periods
-from pipeline.core.text.templates import plural
+from pipeline.core.text.english import plural
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo

@@ -9,7 +9,7 @@ import msgspec
 
 from pipeline.core.digest.group_words import times
 from pipeline.core.printing import counted
-from pipeline.core.text.sentences import plain
+from pipeline.core.text.english import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,8 +18,7 @@ from pipeline.core import files
 from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
 from pipeline.core.printing import printable
-from pipeline.core.text.sentences import plain
-from pipeline.core.text.templates import plural
+from pipeline.core.text.english import plain, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pipeline.core.text.sentences import CARDINALS, ORDINALS, group, plain, rules
-from pipeline.core.text.templates import plural
+from pipeline.core.text import engine
+from pipeline.core.text.engine import BLANK, SPAN, Phrase, lasts
+from pipeline.core.text.english import CARDINALS, ORDINALS, plain, plural
+from pipeline.core.text.sentences import group, rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
 MOST = 280
 """Characters of a summary; the events' schema takes no more."""
-
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+(?:[.:]\d+)*")
-_BLANK = " · "  # stands where a name was, so that words beside it do not join
 
 _FREE = frozenset(
     (
@@ -44,7 +43,7 @@ _FREE = frozenset(
 """Words of English that state nothing by themselves."""
 
 _A_WORD = 3  # characters up to which a name may be a word of the language too
-_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(seconds?|s|minutes?|min|hours?|h)\b")
+_HOURS_SLACK_S = 1800.0  # of a duration in hours
 
 
 def _way(*ways: str) -> Callable[[Facts], bool]:
@@ -101,28 +100,29 @@ def fault(sentence: str, facts: Facts) -> str:
         sentence: In English.
         facts: All that is known.
     """
+    return engine.fault(sentence, facts, _STEPS)
+
+
+def _whole(sentence: str, _facts: Facts) -> tuple[str, str]:
     if len(sentence) > MOST:
-        return f"it has {len(sentence)} characters, {MOST} are allowed"
+        return sentence, f"it has {len(sentence)} characters, {MOST} are allowed"
     if not sentence.endswith(".") or not (sentence[:1].isupper() or sentence[:1].isdigit()):
-        return "it is no sentence"
-    rest = sentence
+        return sentence, "it is no sentence"
+    return sentence, ""
+
+
+def _without_names(sentence: str, facts: Facts) -> tuple[str, str]:
     for name in sorted((plain(name) for name in (facts.zone, *facts.tags)), key=len, reverse=True):
-        rest, count = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", _BLANK, rest, flags=re.IGNORECASE)
+        sentence, count = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", BLANK, sentence, flags=re.IGNORECASE)
         if count > 1 and len(name) > _A_WORD:
-            return f"it says {name} twice"
-    for said in _DURATION.finditer(rest):
-        if not _lasts(float(said[1]), said[2], facts.track.dwell_s):
-            return f"{said[0]} is no fact"
-    rest = _DURATION.sub(_BLANK, rest)
-    for words in rules(facts):
-        rest = rest.replace(words, _BLANK)
-    return next((f"{word} is no fact" for word in _WORD.findall(rest) if not _known(word, facts)), "")
+            return sentence, f"it says {name} twice"
+    return sentence, ""
 
 
-def _lasts(number: float, unit: str, dwell_s: int) -> bool:
-    """Whether a duration is the one that was measured, rounded to its unit."""
-    size = {"s": 1, "m": 60, "h": 3600}[unit[0]]
-    return abs(number * size - dwell_s) <= (0 if size == 1 else size / 2)
+def _without_rules(sentence: str, facts: Facts) -> tuple[str, str]:
+    for said in rules(facts):
+        sentence = sentence.replace(said, BLANK)
+    return sentence, ""
 
 
 def _known(word: str, facts: Facts) -> bool:
@@ -144,3 +144,13 @@ def _names(facts: Facts) -> set[str]:
     if label == "none":
         return set()
     return set((plural(label) if facts.object.count > 1 else label).split())
+
+
+_STEPS: tuple[engine.Step[Facts], ...] = (
+    engine.reading(_whole),
+    engine.reading(_without_names),
+    engine.phrases((Phrase("how long", SPAN, lambda said, facts: lasts(said, facts.track.dwell_s, _HOURS_SLACK_S)),)),
+    engine.reading(_without_rules),
+    engine.words(_known, joins=".:"),
+)
+"""How a sentence about an incident is read."""

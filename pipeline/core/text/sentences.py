@@ -7,22 +7,15 @@ wording, which preposition, what is worth saying.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from pipeline.core.incident.rules import spoken_as
-from pipeline.core.text.templates import plural
+from pipeline.core.text import engine
+from pipeline.core.text.engine import any_of, at_place, perhaps
+from pipeline.core.text.english import ORDINALS, article, in_words, plain, plural, spoken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pipeline.core.facts import Facts
-
-CARDINALS = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 PEDESTRIANS = ("person", "child")
 ANIMALS = ("bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe", "deer", "fox")
@@ -61,14 +54,7 @@ _FAST = ("run", "fast")
 
 def grammar(facts: Facts) -> str:
     """The sentences that are true of an incident, in llguidance's variant of Lark; each begins with a space."""
-    parts = [any_of(_who(facts))]
-    if seen := _seen(facts):
-        parts.append(_maybe(f'", perhaps " {any_of(seen)} ","'))
-    parts.append(_does_where(facts))
-    parts += [_maybe(any_of(found)) for found in (_how_long(facts), _when(facts), _visits(facts)) if found]
-    if said := rules(facts):
-        parts.append(any_of([", " + _listed(said)]))
-    return f'start: " " {" ".join(parts)} "."'
+    return engine.grammar(facts, _PARTS)
 
 
 def group(label: str) -> str:
@@ -76,32 +62,16 @@ def group(label: str) -> str:
     return "person" if label in PEDESTRIANS else "animal" if label in ANIMALS else "vehicle"
 
 
-def spoken(seconds: int) -> str:
-    """A duration in words: 1 second, 12 minutes, 1.5 hours."""
-    if seconds < 90:  # noqa: PLR2004  # below that people count seconds
-        return _counted(str(seconds), "second")
-    if seconds < 5400:  # noqa: PLR2004  # 90 minutes
-        return _counted(str(round(seconds / 60)), "minute")
-    return _counted(f"{seconds / 3600:.1f}".removesuffix(".0"), "hour")
+def _who(facts: Facts) -> str:
+    return any_of(_named(facts))
 
 
-def plain(text: str) -> str:
-    """A name as it stands in a sentence: one line, no control characters, no more spaces than needed."""
-    return " ".join("".join(" " if category(letter) == "Cc" else letter for letter in text).split())
-
-
-def in_words(number: int) -> str:
-    """A small number as a word, a larger one in digits."""
-    return CARDINALS[number] if number < len(CARDINALS) else str(number)
-
-
-def _who(facts: Facts) -> list[str]:
+def _named(facts: Facts) -> list[str]:
     label, count = facts.object.class_, facts.object.count
     if label == "none":
         return ["Movement", "Something that moves"]
     if count <= 1:
-        article = "An" if label[0] in "aeiou" else "A"
-        return [f"{article} {label}", f"One {label}"]
+        return [f"{article(label).capitalize()} {label}", f"One {label}"]
     several = plural(label)
     number = in_words(count)
     found = [f"{number.capitalize()} {several}"]
@@ -112,20 +82,20 @@ def _one_of(tag: str) -> str:
     """A tag with its article, where English has one for it."""
     if tag.endswith(("s", "ing")) or tag in _UNCOUNTED or not tag.isascii():
         return tag
-    return f"{'an' if tag[:1].casefold() in 'aeiou' else 'a'} {tag}"
+    return f"{article(tag.casefold())} {tag}"
 
 
-def _seen(facts: Facts) -> list[str]:
+def _seen(facts: Facts) -> str:
     """What the picture suggests: another kind of the thing itself, what it does, or what it has with it."""
     own = facts.object.class_ not in PEDESTRIANS  # what a person is seen with is no other kind of person
     tags = [plain(tag) for tag in facts.tags if tag != facts.object.class_]
-    return [_one_of(tag) if tag.endswith("ing") or (own and tag in KINDS) else f"with {_one_of(tag)}" for tag in tags]
+    seen = [_one_of(tag) if tag.endswith("ing") or (own and tag in KINDS) else f"with {_one_of(tag)}" for tag in tags]
+    return perhaps(f'", perhaps " {any_of(seen)} ","') if seen else ""
 
 
 def _does_where(facts: Facts) -> str:
     name = plain(facts.zone)
-    article = '" the"?' if all(letter.isalpha() or letter.isspace() for letter in name) else ""
-    place = f"{article} {any_of([' ' + name])}"
+    place = at_place(name, name)
     if facts.object.class_ == "none":
         return f"{any_of([' is seen', ' is noticed'])} {any_of(f' {at}' for at in _AT)} {place}"
     many = facts.object.count > 1
@@ -141,27 +111,33 @@ def _does_where(facts: Facts) -> str:
     return f"({through} | {any_of(_verb(verb, many=many) for verb in taking)} {place})"
 
 
-def _how_long(facts: Facts) -> list[str]:
-    return [f" for {spoken(facts.track.dwell_s)}"] if facts.track.dwell_s > 1 else []
+def _how_long(facts: Facts) -> str:
+    return perhaps(any_of([f" for {spoken(facts.track.dwell_s)}"])) if facts.track.dwell_s > 1 else ""
 
 
-def _when(facts: Facts) -> list[str]:
+def _when(facts: Facts) -> str:
     day, at = facts.weekday, facts.local_time
     found = [f" on {day}", f" at {at}", f" on {day} at {at}"] if at else []
-    return [*found, " at night"] if facts.light == "night" else found
+    return perhaps(any_of([*found, " at night"] if facts.light == "night" else found))
 
 
-def _visits(facts: Facts) -> list[str]:
+def _visits(facts: Facts) -> str:
     visits = facts.track.visits_last_hour
     if visits <= 1:
-        return []
-    return [f", the {ORDINALS[visits] if visits < len(ORDINALS) else f'number {visits}'} visit within an hour"]
+        return ""
+    counted = ORDINALS[visits] if visits < len(ORDINALS) else f"number {visits}"
+    return perhaps(any_of([f", the {counted} visit within an hour"]))
 
 
 def rules(facts: Facts) -> list[str]:
     """What a sentence has to say of the rules that were hit; those of others are named by their own words."""
     said = ((rule, spoken_as(rule)) for rule in facts.rules_hit)
     return [f"rule {plain(rule.replace('_', ' '))}" if words is None else words for rule, words in said if words != ""]
+
+
+def _rules(facts: Facts) -> str:
+    said = rules(facts)
+    return any_of([", " + _listed(said)]) if said else ""
 
 
 def _listed(words: list[str]) -> str:
@@ -177,16 +153,7 @@ def _verb(verb: str, *, many: bool) -> str:
     return f" {first}{space}{rest}"
 
 
-def _counted(number: str, unit: str) -> str:
-    return f"{number} {unit}" + ("" if number == "1" else "s")
-
-
-def any_of(texts: Iterable[str]) -> str:
-    """One of several texts, as a grammar of Lark says it."""
-    found = list(texts)
-    quoted = " | ".join(json.dumps(text, ensure_ascii=False) for text in found)
-    return f"({quoted})" if len(found) > 1 else quoted
-
-
-def _maybe(grammar: str) -> str:
-    return f"({grammar})?"
+_PARTS: tuple[engine.Part[Facts], ...] = (
+    lambda _: '" "', _who, _seen, _does_where, _how_long, _when, _visits, _rules,
+)  # fmt: skip
+"""What a sentence about an incident may say, in this order."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.events import Analysis, AnalysisStatus
 from pipeline.core.incident.rules import listed
+from pipeline.core.text.english import article, plural
 
 if TYPE_CHECKING:
     from pipeline.core.facts import Facts
@@ -26,7 +27,6 @@ _PACES = {
     "run": "running",
     "fast": "fast",
 }
-_IRREGULAR = {"person": "people", "child": "children", "sheep": "sheep", "deer": "deer"}
 _TITLE_MOST, _SUMMARY_MOST = 80, 280
 
 
@@ -66,13 +66,8 @@ def _who(facts: Facts) -> str:
     if thing.class_ == "none":
         return "Movement"
     if thing.count == 1:
-        return f"{'An' if thing.class_[0] in 'aeiou' else 'A'} {thing.class_}"
+        return f"{article(thing.class_).capitalize()} {thing.class_}"
     return f"{thing.count} {plural(thing.class_)}"
-
-
-def plural(label: str) -> str:
-    """Name several things of a class."""
-    return _IRREGULAR.get(label, label + ("es" if label.endswith(("s", "x", "ch", "sh")) else "s"))
 
 
 def _pace(facts: Facts) -> str:
