@@ -29,7 +29,6 @@ _QUICK = """
 gap_s = 1.0
 features_wait_s = 0.5
 report_wait_s = 1.0
-resend_after_s = 1.0
 """
 
 

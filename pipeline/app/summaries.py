@@ -15,6 +15,7 @@ from models.llm.mnn import Options
 from pipeline.app.cases import facts, rows
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
+from pipeline.core.settings import DescribeSettings
 from pipeline.core.text import filters, grounding
 from pipeline.resources import config_file
 from pipeline.runtime import cores
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from models.asking.sentence import Summary
     from models.store import Installed, Store
-    from pipeline.core.settings import DescribeSettings
+    from pipeline.app.site import Site
 
 _OWN = "eval/incidents.jsonl"
 
@@ -90,14 +91,15 @@ class Summaries(NamedTuple):
 
 
 def summaries(
-    store: Store, settings: DescribeSettings, path: Path | None, *, free: bool, told: Callable[[int, int], None]
+    site: Site, path: Path | None, *, model: str, threads: int | None, free: bool, told: Callable[[int, int], None]
 ) -> Summaries:
     """Let a model tell every incident of a set, and count which sentences may be shown.
 
     Args:
-        store: Of language models.
-        settings: Which of them, and how it runs.
+        site: Whose language models.
         path: The set; None: the one that comes with the package.
+        model: Which; empty: the one in use.
+        threads: To compute with; None: as the daemon has it here.
         free: Without the grammar of facts.
         told: Called with how many incidents are told, and of how many.
 
@@ -107,18 +109,18 @@ def summaries(
         ModelError: The model cannot be used.
     """
     chosen, found = cases(path), list[Told]()
-    model = _model(store, settings.model)
-    threads = settings.threads or cores.threads()
+    installed, settings = _model(site.models, model), DescribeSettings()
+    threads = threads or cores.threads()
     options = Options(threads, settings.context_tokens)
 
     def work() -> Iterator[Told]:
-        return _tell(model, options, chosen, settings.max_sentence_tokens, free=free)
+        return _tell(installed, options, chosen, settings.max_sentence_tokens, free=free)
 
     told(0, len(chosen))
     for done, one in enumerate(apart("eval", work, Told), 1):
         found.append(one)
         told(done, len(chosen))
-    about = {"model": f"{model.name}/{model.version}", "threads": threads, "free": free}
+    about = {"model": f"{installed.name}/{installed.version}", "threads": threads, "free": free}
     return Summaries(found, about | _judged(found, {case.id: case.facts for case in chosen}))
 
 

@@ -155,7 +155,7 @@ def test_a_stage_that_stands_still_is_replaced(new_daemon):
 
 
 def test_a_capture_that_waits_for_its_camera_does_not_stand_still(new_daemon):
-    pauses = "[capture]\nreconnect_first_s = 2.0\nreconnect_most_s = 2.0\n"
+    pauses = "[capture]\nmin_reconnect_s = 2.0\nmax_reconnect_s = 2.0\n"
     daemon = new_daemon(f"rtsp://127.0.0.1:{free_port()}/test", pauses).start(STALLED_AFTER.format("capture", 1.0))
     eventually(lambda: daemon.board("capture@gate", Word.HANDLED) >= 2, 6, "a second attempt in the same life")
     assert daemon.board("capture@gate", Word.RESTARTS) == 0

@@ -11,9 +11,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from pipeline import cli
 from pipeline.app import replay
-from pipeline.cli import main
+from pipeline.cli import exits, main
 from pipeline.core.errors import ConfigError
 
 CONFIG = """
@@ -148,7 +147,7 @@ def test_who_is_told_twice_to_end_clears_up_all_the_same():
     cleared = []
 
     def ended_twice():
-        with cli._cleared_up():
+        with exits.cleared_up():
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
             finally:

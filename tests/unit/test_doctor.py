@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from pipeline import cli
+from pipeline.cli import exits, main
 from pipeline.runtime import examining
 from tests import trees
 
@@ -20,7 +20,7 @@ def doctor(tmp_path):
         if config:
             (tmp_path / "site.toml").write_text(config, encoding="utf-8")
             words.insert(1, str(tmp_path / "site.toml"))
-        return CliRunner().invoke(cli.main, words)
+        return CliRunner().invoke(main, words)
 
     return run
 
@@ -76,7 +76,7 @@ def test_a_container_with_a_quota_is_noticed(doctor):
     assert lines(result)["processor quota"]["state"] == "note"
     assert json.loads(result.output)["threads"] == 1
     assert lines(result)["processes and threads"]["state"] == "trouble"
-    assert result.exit_code == cli.TROUBLE
+    assert result.exit_code == exits.TROUBLE
 
 
 def test_a_board_is_called_as_its_maker_calls_it(doctor):
@@ -101,7 +101,7 @@ def test_an_accelerator_that_is_not_there_is_trouble_with_its_reason(doctor):
     assert line["state"] == "trouble"
     assert "rknn: not opened, the daemon would use: cpu" in line["found"]
     assert "offload-report" in line["remedy"]
-    assert result.exit_code == cli.TROUBLE
+    assert result.exit_code == exits.TROUBLE
 
 
 def test_an_encoder_of_ones_own_that_is_not_there_is_trouble(doctor):
@@ -125,11 +125,11 @@ def test_an_empty_tree_is_examined_without_a_crash(doctor):
         root.mkdir()
         return root
 
-    assert doctor(board, "--json").exit_code in {0, cli.TROUBLE}
+    assert doctor(board, "--json").exit_code in {0, exits.TROUBLE}
 
 
 def test_a_configuration_with_mistakes_is_refused(doctor):
-    assert doctor(trees.pi4, config="[placement]\npinn = true\n").exit_code == cli.USAGE
+    assert doctor(trees.pi4, config="[placement]\npinn = true\n").exit_code == exits.USAGE
 
 
 def test_memory_is_copied_whole_for_any_number_of_threads(monkeypatch):

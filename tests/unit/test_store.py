@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from models import fetch, store, table
 from models.llm import folder
 from models.store import Store, Wish
-from pipeline import cli
 from pipeline.app import models
 from pipeline.app.site import open_site
+from pipeline.cli import exits, main
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.resources import config_file
 from pipeline.view import models as view
@@ -30,7 +30,7 @@ def device(tmp_path):
 @pytest.fixture
 def command(tmp_path):
     def run(*words):
-        return CliRunner().invoke(cli.main, ["models", *map(str, words), "--state-dir", str(tmp_path / "state")])
+        return CliRunner().invoke(main, ["models", *map(str, words), "--state-dir", str(tmp_path / "state")])
 
     return run
 
@@ -192,7 +192,7 @@ def test_a_model_that_cannot_be_tried_out_is_not_put_to_use(tiny, command, monke
 
     monkeypatch.setattr(models, "try_out", tried)
     done = command("use", "tiny")
-    assert (done.exit_code, "no numbers" in done.stderr) == (cli.FAILED, True)
+    assert (done.exit_code, "no numbers" in done.stderr) == (exits.FAILED, True)
     assert [one["active"] for one in json.loads(command("list", "--json").output)["installed"]] == [False]
 
 
@@ -201,7 +201,7 @@ def test_damage_gives_status_3_and_is_named(tiny, command, tmp_path):
     (weights,) = (tmp_path / "state").rglob("llm.mnn.weight")
     weights.write_bytes(weights.read_bytes()[:-1])
     done = command("verify", "tiny")
-    assert done.exit_code == cli.DAMAGED
+    assert done.exit_code == exits.DAMAGED
     assert "llm.mnn.weight: " in done.output
     assert json.loads(command("verify", "--json").output)[0]["problems"]
 
@@ -209,10 +209,10 @@ def test_damage_gives_status_3_and_is_named(tiny, command, tmp_path):
 def test_what_cannot_be_converted_gives_status_1_and_what_is_mistyped_2(command, tmp_path):
     (tmp_path / "x.gguf").write_bytes(b"GGUF")
     done = command("convert", tmp_path / "x.gguf")
-    assert (done.exit_code, "x.gguf" in done.stderr) == (cli.FAILED, True)
-    assert command("use", "nothing").exit_code == cli.USAGE
-    assert command("pull", "nothing").exit_code == cli.USAGE
-    assert command("pull", "qwen2.5-1.5b").exit_code == cli.USAGE
+    assert (done.exit_code, "x.gguf" in done.stderr) == (exits.FAILED, True)
+    assert command("use", "nothing").exit_code == exits.USAGE
+    assert command("pull", "nothing").exit_code == exits.USAGE
+    assert command("pull", "qwen2.5-1.5b").exit_code == exits.USAGE
 
 
 def test_nothing_installed_is_said(command):
@@ -220,8 +220,8 @@ def test_nothing_installed_is_said(command):
     assert command("verify").exit_code == 0
 
 
-@pytest.mark.parametrize("name", sorted(cli.models.commands))
+@pytest.mark.parametrize("name", sorted(main.commands["models"].commands))
 def test_every_command_explains_itself_and_its_state_folder(name):
-    done = CliRunner().invoke(cli.main, ["models", name, "--help"])
+    done = CliRunner().invoke(main, ["models", name, "--help"])
     assert done.exit_code == 0
     assert ("--state-dir" in done.output) == (name not in {"backends", "offload-report"})  # those know no store
