@@ -70,8 +70,8 @@ class Site:
 
     @property
     def state(self) -> Path:
-        """The state folder that was given, or the user's; it need not be there yet."""
-        return folders.state_dir(str(self._state_dir or ""))
+        """The state folder that was given, else as configured, else the user's; it need not be there yet."""
+        return folders.state_dir(self.settings.runtime.state_dir)
 
     @property
     def notes_file(self) -> Path:

@@ -35,56 +35,58 @@ class _Colour(click.ParamType):  # type: ignore[type-arg]  # it takes one in new
             self.fail(f"{value!r} is no number: it takes three, with spaces between, such as 127 127 127", param, ctx)
 
 
+_CONVERSION = (
+    click.option("--soc", default="", help="Of qnn: the chip, as `soc_model` has it, e.g. 43 for SM8550."),
+    click.option(
+        "--calibration",
+        default="",
+        metavar="FOLDER",
+        help="Pictures of what the cameras see (.jpg, .png), for 8 bit; or `probes`: drawn ones, for trying out.",
+    ),
+    click.option("--int8", "eight_bit", is_flag=True, help="Of openvino and generic: quantise. qnn always is."),
+    click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of its input. Default: as configured."),
+    click.option(
+        "--mean",
+        type=_Colour(),
+        nargs=3,
+        metavar="R G B",
+        help="Three numbers, 0..255: taken away. Default: as configured.",
+    ),
+    click.option(
+        "--deviation",
+        type=_Colour(),
+        nargs=3,
+        metavar="R G B",
+        help="Three numbers: then divided by. Default: as configured.",
+    ),
+    click.option("--scan", is_flag=True, help="Show what quantising each layer costs; without --keep, that alone."),
+    click.option(
+        "--keep",
+        default="",
+        callback=_keep,
+        help="Layers to leave in higher precision: names between commas, or how many a scan may choose. Layers "
+        "beside those that share their numbers go with them.",
+    ),
+    click.option(
+        "--min-cosine",
+        "least",
+        type=click.FloatRange(0, 1),
+        default=0.98,
+        show_default=True,
+        help="Of answers behind each pass with the model's own; below, it is refused.",
+    ),
+    click.option(
+        "--out", type=options.PATH, help="Folder for the new folder. Default: encoders, below the state folder."
+    ),
+    click.option(
+        "--config", type=options.EXISTING, help="A configuration file: its [encode] says how pictures are read."
+    ),
+)
+
+
 def conversion(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of `models convert` that are for encoders; they come to it as one dictionary."""
-    ours = (
-        click.option("--soc", default="", help="Of qnn: the chip, as `soc_model` has it, e.g. 43 for SM8550."),
-        click.option(
-            "--calibration",
-            default="",
-            metavar="FOLDER",
-            help="Pictures of what the cameras see (.jpg, .png), for 8 bit; or `probes`: drawn ones, for trying out.",
-        ),
-        click.option("--int8", "eight_bit", is_flag=True, help="Of openvino and generic: quantise. qnn always is."),
-        click.option("--layout", type=click.Choice(["nchw", "nhwc"]), help="Of its input. Default: as configured."),
-        click.option(
-            "--mean",
-            type=_Colour(),
-            nargs=3,
-            metavar="R G B",
-            help="Three numbers, 0..255: taken away. Default: as configured.",
-        ),
-        click.option(
-            "--deviation",
-            type=_Colour(),
-            nargs=3,
-            metavar="R G B",
-            help="Three numbers: then divided by. Default: as configured.",
-        ),
-        click.option("--scan", is_flag=True, help="Show what quantising each layer costs; without --keep, that alone."),
-        click.option(
-            "--keep",
-            default="",
-            callback=_keep,
-            help="Layers to leave in higher precision: names between commas, or how many a scan may choose. Layers "
-            "beside those that share their numbers go with them.",
-        ),
-        click.option(
-            "--min-cosine",
-            "least",
-            type=click.FloatRange(0, 1),
-            default=0.98,
-            show_default=True,
-            help="Of answers behind each pass with the model's own; below, it is refused.",
-        ),
-        click.option(
-            "--out", type=options.PATH, help="Folder for the new folder. Default: encoders, below the state folder."
-        ),
-        click.option(
-            "--config", type=options.EXISTING, help="A configuration file: its [encode] says how pictures are read."
-        ),
-    )
-    for option in reversed(ours):
+    """Give a command the options of conversions of encoders; they come to it as one dictionary."""
+    for option in reversed(_CONVERSION):
         command = option(command)
     return command
 

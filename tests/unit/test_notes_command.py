@@ -121,6 +121,14 @@ def test_past_incidents_of_a_recording_are_checked_with_the_notes_of_its_camera(
         assert json.loads(told.stdout)["notes"][0]["spoke"] == spoke
 
 
+def test_notes_lie_in_the_state_folder_that_the_configuration_names(tmp_path):
+    config = tmp_path / "site.toml"
+    config.write_text(f'[runtime]\nstate_dir = "{tmp_path / "state"}"\n{SITE}')
+    result = CliRunner().invoke(main, ["notes", "add", ROOF, "--yes", "--config", str(config)])
+    assert result.exit_code == 0, result.output
+    assert [entry.note.text for entry in notebook.load(tmp_path / "state" / "notes.json").notes] == [ROOF]
+
+
 def test_a_permission_for_one_place_by_its_name_is_checked_at_no_other(run, tmp_path):
     added(run, "Vans may wait in the loading bay.")
     past = tmp_path / "past.jsonl"
