@@ -17,7 +17,9 @@ PATH = click.Path(path_type=Path, readable=False)  # what may not be read is tol
 EXISTING = click.Path(path_type=Path, exists=True)
 EVENTS = click.Path(path_type=Path)  # it may be away, and others beside it
 
-state_dir = click.option("--state-dir", type=PATH, help="The daemon's state folder. Default: as configured, else the user's.")
+state_dir = click.option(
+    "--state-dir", type=PATH, help="The daemon's state folder. Default: as configured, else the user's."
+)
 config = click.option(
     "--config", type=EXISTING, help="A configuration file: its zones, and its rule table if it has one."
 )
