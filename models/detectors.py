@@ -49,7 +49,7 @@ GROUPS: tuple[Group, ...] = tuple(_group(index) for index in range(len(COCO_LABE
 """The group of each label, in the same order."""
 
 
-class Detection(NamedTuple):
+class FoundObject(NamedTuple):
     """One object that a detector found.
 
     Attributes:
@@ -163,7 +163,7 @@ class NanoDet:
         """Runs once on grey, so that the first picture does not pay for the arena."""
         self._session.run(self._outputs, self._feed)
 
-    def detect(self, planes: Planes, box: Box, rotation: Rotation = 0) -> list[Detection]:
+    def detect(self, planes: Planes, box: Box, rotation: Rotation = 0) -> list[FoundObject]:
         """What is in and around one region.
 
         Args:
@@ -201,7 +201,7 @@ class NanoDet:
         sides: NDArray[np.float32],
         square: Square,
         upright: tuple[int, int],
-    ) -> list[Detection]:
+    ) -> list[FoundObject]:
         best = scores.max(axis=1)
         cells = np.flatnonzero(best >= self._min_likelihood)
         cells = cells[np.argsort(-best[cells], kind="stable")][: self.MOST_CANDIDATES]
@@ -232,9 +232,9 @@ class NanoDet:
         return boxes
 
 
-def _detection(label: int, likelihood: float, box: Sequence[float]) -> Detection:
+def _detection(label: int, likelihood: float, box: Sequence[float]) -> FoundObject:
     left, top, right, bottom = box
-    return Detection(COCO_LABELS[label], GROUPS[label], likelihood, (left, top, right, bottom))
+    return FoundObject(COCO_LABELS[label], GROUPS[label], likelihood, (left, top, right, bottom))
 
 
 def _names_by_stride(session: object, size: int, strides: Iterable[int], distances: int) -> list[str]:
@@ -257,9 +257,9 @@ def _cells(size: int, strides: Iterable[int]) -> tuple[NDArray[np.float32], NDAr
     return np.concatenate(centres), np.concatenate(lengths)
 
 
-def _without_doubles(found: Iterable[Detection], most_overlap: float) -> list[Detection]:
+def _without_doubles(found: Iterable[FoundObject], most_overlap: float) -> list[FoundObject]:
     """Drops what a likelier one of the same group covers; `found` comes likeliest first."""
-    kept: list[Detection] = []
+    kept: list[FoundObject] = []
     for one in found:
         rivals = (other for other in kept if other.group == one.group)
         if all(overlap(one.box, other.box) <= most_overlap for other in rivals):

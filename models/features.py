@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from models.tags import Tag, TagTable, VectorTable
 
 
-class Features(Protocol):
+class PictureFeatures(Protocol):
     """Reads the last answer of an encoder."""
 
     def of(self, encoder: Encoder, count: int) -> tuple[NDArray[np.float32], tuple[Tag, ...]]:
@@ -27,7 +27,7 @@ class Conse:
         self._table = table
 
     def of(self, encoder: Encoder, count: int) -> tuple[NDArray[np.float32], tuple[Tag, ...]]:
-        """See `Features`; (384,)."""
+        """See `PictureFeatures`; (384,)."""
         logits = encoder.logits
         return self._table.vector(logits), self._table.tags(logits, count) if count else ()
 
@@ -45,7 +45,7 @@ class Direct:
         self._table = table
 
     def of(self, encoder: Encoder, count: int) -> tuple[NDArray[np.float32], tuple[Tag, ...]]:
-        """See `Features`; a vector without length stays so, and fits no tag."""
+        """See `PictureFeatures`; a vector without length stays so, and fits no tag."""
         vector = encoder.outputs[self._output].reshape(-1).astype(np.float32)
         length = float(np.linalg.norm(vector))
         if not length:

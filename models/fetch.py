@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from models.table import Hub, Packages, Source
+    from models.table import Hub, ModelSource, Packages
 
 _CHUNK = 1 << 20
 _TIMEOUT_S = 30.0
@@ -49,7 +49,7 @@ class _State(msgspec.Struct):
     etag: str = ""  # what the server called its version
 
 
-def fetch(source: Source, into: Path, hub: str, sha256: str, told: Callable[[str, int, int], None]) -> Path:
+def fetch(source: ModelSource, into: Path, hub: str, sha256: str, told: Callable[[str, int, int], None]) -> Path:
     """Fetch a model's file, or find it where it was fetched before.
 
     Args:
@@ -80,7 +80,9 @@ def fetch(source: Source, into: Path, hub: str, sha256: str, told: Callable[[str
     return target
 
 
-def _complete(source: Source, part: Path, hub: str, told: Callable[[str, int, int], None], *, pinned: bool) -> None:
+def _complete(
+    source: ModelSource, part: Path, hub: str, told: Callable[[str, int, int], None], *, pinned: bool
+) -> None:
     """Fetch what is missing of a file."""
     done = part.stat().st_size if part.exists() else 0
     folder.check_room(part.parent, max(0, source.bytes - done))

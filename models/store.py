@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from models.llm.folder import Manifest
+    from models.llm.folder import ModelManifest
 
 _ACTIVE = "active.json"
 _DOWNLOADS = "downloads"
@@ -44,7 +44,7 @@ class Installed(NamedTuple):
     name: str
     version: str
     path: Path
-    manifest: Manifest | None
+    manifest: ModelManifest | None
     active: bool
 
 
@@ -176,7 +176,7 @@ class Store:
         """
         _check_name(name)
         recipe = wish.recipe or "keep"
-        ready = convert.prepare(convert.Job(file, table().recipe(recipe), recipe, wish.adapter, licence))
+        ready = convert.prepare(convert.ModelJob(file, table().recipe(recipe), recipe, wish.adapter, licence))
         target = self.root / name / ready.version
         if wish.again or not _whole(target):
             files.own_folder(self.root.parent)
@@ -223,7 +223,7 @@ def _check_name(name: str) -> None:
         raise ConfigError(f"{name!r} is the folder of downloads: choose another name")
 
 
-def _manifest(path: Path) -> Manifest | None:
+def _manifest(path: Path) -> ModelManifest | None:
     try:
         return folder.read(path)
     except ModelError:

@@ -16,7 +16,7 @@ from pipeline.resources import config_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from models.llm.folder import Manifest
+    from models.llm.folder import ModelManifest
 
 _Found = TypeVar("_Found")
 Sha256 = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
@@ -53,7 +53,7 @@ class Hub(_Row, frozen=True):
     repository: str
 
 
-class Source(_Row, frozen=True):
+class ModelSource(_Row, frozen=True):
     """A model that can be fetched.
 
     Attributes:
@@ -97,22 +97,22 @@ class Weighing(_Row, frozen=True):
     middle: float
 
 
-class Table(_Row, frozen=True):
+class ModelTable(_Row, frozen=True):
     """The whole file."""
 
     recipes: dict[Name, Recipe]
-    models: dict[Name, Source]
+    models: dict[Name, ModelSource]
     weighing: dict[Name, Weighing] = {}
 
     def recipe(self, name: str) -> Recipe:
         """A recipe by name. Raises ConfigError: there is none."""
         return _found(self.recipes, name, "recipe")
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> ModelSource:
         """A model by name. Raises ConfigError: there is none."""
         return _found(self.models, name, "model")
 
-    def weighs(self, manifest: Manifest) -> Weighing | None:
+    def weighs(self, manifest: ModelManifest) -> Weighing | None:
         """What a model's answers about notes are worth; None: nobody has measured, so it is not asked."""
         graph = manifest.template.name if manifest.template else ""
         adapter = manifest.adapter.sha256 if manifest.adapter else ""
@@ -120,15 +120,15 @@ class Table(_Row, frozen=True):
 
 
 @functools.cache
-def table() -> Table:
+def table() -> ModelTable:
     """The table that comes with the package."""
     return parse(config_file("models.toml").read_bytes())
 
 
-def parse(data: bytes) -> Table:
+def parse(data: bytes) -> ModelTable:
     """Read a table. Raises ConfigError that names the key."""
     try:
-        found = msgspec.toml.decode(data, type=Table)
+        found = msgspec.toml.decode(data, type=ModelTable)
     except msgspec.DecodeError as error:
         raise ConfigError(f"models.toml: {error}") from error
     for name, source in found.models.items():

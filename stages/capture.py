@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.core.stage import Outputs
-    from stages.sources.picture import Picture, Report, Source
+    from stages.sources.picture import Picture, Source, SourceReport
 
 _LATE_NS = 500_000_000  # a paced recording that is further behind skips pictures, as a camera would
 
@@ -28,7 +28,7 @@ class Capture(Stage):
     copies once.
     """
 
-    report: Report | None = None  # of the recording, once it was read
+    report: SourceReport | None = None  # of the recording, once it was read
 
     def produce(self) -> Outputs:
         """Yield one message a frame; a live source is opened again for ever, a recording ends."""

@@ -30,7 +30,7 @@ from stages.judging import Judging
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from models.asking.sentence import Summary
+    from models.asking.sentence import WrittenSentence
     from models.llm.opening import LanguageModel
     from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-_Work: TypeAlias = "Generator[IncidentDescribed | None, None, Summary | str]"
+_Work: TypeAlias = "Generator[IncidentDescribed | None, None, WrittenSentence | str]"
 """One forward before each yield; at the end the sentence, or why there shall be none."""
 
 _BUDGET = "the verdict's time was up"
@@ -280,7 +280,7 @@ class Describe(Stage):
             self._spare = None
             self._weigher.save()
 
-    def _finished(self, question: Question, summary: Summary | str) -> IncidentDescribed:
+    def _finished(self, question: Question, summary: WrittenSentence | str) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         if isinstance(summary, str):
             return self._done(question, templates.describe(question.wanted.facts, summary, "skipped"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from models import catalog
 from models.detectors import square_around
-from models.encoders import OURS, Reading, fill, gate
+from models.encoders import OURS, PictureFormat, fill, gate
 from models.encoders.watched import Mark, Watched
 from models.features import Conse, Direct
 from models.foreign import foreign
@@ -22,7 +22,7 @@ from pipeline.core.stage import Stage
 
 if TYPE_CHECKING:
     from models.encoders import Encoder
-    from models.features import Features
+    from models.features import PictureFeatures
     from pipeline.core.events import Details
     from pipeline.core.frames import Planes
     from pipeline.core.messages import AnyMessage
@@ -70,10 +70,10 @@ class Encode(Stage):
             return catalog.verified(settings.model)
         file = Path(settings.model)
         self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
-        self._reading = Reading.of(settings)
+        self._reading = PictureFormat.of(settings)
         return file
 
-    def _table(self, encoder: Encoder) -> Features:
+    def _table(self, encoder: Encoder) -> PictureFeatures:
         """What answers are turned into: a vector and tags."""
         settings = self.context.settings.encode
         if not settings.own:

@@ -38,13 +38,13 @@ class Govern(Stage):
     def __init__(self, context: StageContext) -> None:
         super().__init__(context)
         self._settings = context.settings.governor
-        self._heat = governor.State()
-        self._load = shedding.State()
-        self._memory: dict[str, watches.Memory] = {}
-        self._pace: dict[str, watches.Pace] = {}
+        self._heat = governor.HeatState()
+        self._load = shedding.LoadState()
+        self._memory: dict[str, watches.MemoryWatch] = {}
+        self._pace: dict[str, watches.InferencePace] = {}
         self._work: Work | None = None
         self._looked_ns = self._watched_ns = 0
-        self._found: governor.Step | None = None
+        self._found: governor.HeatStep | None = None
         self._told_blind, self._clear_ns = False, 0
         self._told_off: set[str] = set()
         self._metered_at: dict[Path, int] = {}
@@ -75,8 +75,8 @@ class Govern(Stage):
         """Nothing is held back until something is measured; a life that follows another goes on where that was."""
         held = self.context.limits.get()
         if self.context.lives and self._settings.mode == "act":
-            self._heat = governor.State(level=held.level, paused=held.paused)
-            self._load = shedding.State(rung=held.rung, told=held.rung)
+            self._heat = governor.HeatState(level=held.level, paused=held.paused)
+            self._load = shedding.LoadState(rung=held.rung, told=held.rung)
         else:
             self.context.limits.set(FREE)
         yield from ()
@@ -135,7 +135,7 @@ class Govern(Stage):
         if not zones:
             return []
         busy_s = work.inferring_s - before.inferring_s
-        reading = governor.Reading(
+        reading = governor.SensorReading(
             self._looked_ns / 1e9,
             tuple(temp for _, temp in zones),
             busy_s if busy_s >= _INFERS * passed_s else 0.0,
@@ -173,7 +173,7 @@ class Govern(Stage):
         said = ", ".join(f"{name} says {temp:g} C" for name, temp in fresh)
         return [("system.sensor_off", Priority.ROUTINE, {"reason": f"{said}: switched off or broken, left out"})]
 
-    def _obey(self, found: governor.Step) -> None:
+    def _obey(self, found: governor.HeatStep) -> None:
         """Let the board keep to a level, by its frequencies where they can be set."""
         limits = self.context.limits.get()
         temp = None if math.isnan(found.temp_c) else round(found.temp_c, 1)
@@ -217,7 +217,7 @@ class Govern(Stage):
         settings, limits = self._settings, self.context.limits.get()
         for name, mb in work.rss_mb.items():
             memory, growth = watches.grown(
-                self._memory.get(name, watches.Memory()), mb, settings.leak_mb_per_h, settings.recycle_mb
+                self._memory.get(name, watches.MemoryWatch()), mb, settings.leak_mb_per_h, settings.recycle_mb
             )
             self._memory[name] = memory
             recycle = growth.recycle and settings.mode == "act" and self.context.limits.recycle(name)
@@ -228,10 +228,10 @@ class Govern(Stage):
                 }  # fmt: skip
                 told.append(("system.memory_slope", Priority.WARNING, details))
             if recycle:
-                self._memory[name] = watches.Memory()
+                self._memory[name] = watches.MemoryWatch()
         slowed = (limits.level > 0 and not limits.observing) or limits.duty < 1 or limits.rung > Rung.FULL
         for name, pieces in work.pieces.items():
-            pace = self._pace.get(name, watches.Pace())
+            pace = self._pace.get(name, watches.InferencePace())
             self._pace[name], drift = watches.drifted(
                 pace, pieces, work.pieces_ms.get(name, 0.0), settings.drift, slowed=slowed
             )
@@ -244,7 +244,7 @@ class Govern(Stage):
 _Told = tuple[str, Priority, "Details"]
 
 
-def _heat_told(before: governor.Step | None, found: governor.Step, acts_by: str) -> Iterator[_Told]:
+def _heat_told(before: governor.HeatStep | None, found: governor.HeatStep, acts_by: str) -> Iterator[_Told]:
     """What has changed since the reading before, that an operator is told."""
     if found.rule:
         details: Details = {"level": found.level, "was": found.was, "rule": found.rule, "reason": found.reason}

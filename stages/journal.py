@@ -16,7 +16,7 @@ from pipeline.core.errors import EventLogError
 from pipeline.core.incident.incidents import Course
 from pipeline.core.vocabulary import CameraId, IncidentId, Nanoseconds
 from pipeline.eventlog import cursor, entries, writer
-from pipeline.eventlog.segments import Kind, Record, size_of
+from pipeline.eventlog.segments import Record, RecordKind, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ class _Remembered(msgspec.Struct):
     sequences: dict[str, int] = {}  # the last of each camera's events; of the device's under the empty name
 
 
-class Written(NamedTuple):
+class FilesContent(NamedTuple):
     """What is in the files of events.
 
     Attributes:
@@ -117,7 +117,7 @@ class Journal:
         self,
         folder: Path,
         reserve: Reserve,
-        written: Callable[[], Written] = lambda: Written({}, frozenset()),
+        written: Callable[[], FilesContent] = lambda: FilesContent({}, frozenset()),
     ) -> None:
         """Open the journal in a folder, or begin one.
 
@@ -190,14 +190,16 @@ class Journal:
         payload = entries.encode(
             entries.Logged(event, sequence, recorded, msgspec.Raw(_encoder.encode(list(remembered))))
         )
-        if not self._admits(weight, size_of(len(payload))) or not self._write(Kind.EVENT, payload, durable=durable):
+        if not self._admits(weight, size_of(len(payload))) or not self._write(
+            RecordKind.EVENT, payload, durable=durable
+        ):
             return False
         self._apply(event.camera or "", sequence, remembered)
         return True
 
     def remember(self, *remembered: Entry) -> None:
         """Write what is to be remembered without an event; where there is no room it holds for this life only."""
-        self._write(Kind.STATE, _encoder.encode(list(remembered)), durable=False)
+        self._write(RecordKind.STATE, _encoder.encode(list(remembered)), durable=False)
         for entry in remembered:
             self._remember(entry)
 
@@ -223,7 +225,7 @@ class Journal:
         kept = (len(self.courses) + 1) * _END_BYTES + float(weight.value) * self._log.reserve_bytes
         return self._log.room() - size >= kept
 
-    def _write(self, kind: Kind, payload: bytes, *, durable: bool) -> bool:
+    def _write(self, kind: RecordKind, payload: bytes, *, durable: bool) -> bool:
         try:
             self._log.append(kind, payload, durable=durable)
         except OSError as error:
@@ -237,7 +239,7 @@ class Journal:
         later: list[Record] = []
         for records in self._log.recover():
             later = records + later
-            if records[0].kind is Kind.SNAPSHOT and self._restored(records[0].payload):
+            if records[0].kind is RecordKind.SNAPSHOT and self._restored(records[0].payload):
                 later, found = later[1:], True
                 break
         else:
@@ -248,7 +250,7 @@ class Journal:
             self._replay(record)
         return found
 
-    def _catch_up(self, written: Written) -> None:
+    def _catch_up(self, written: FilesContent) -> None:
         """Take over what the files of events have seen and the log has lost: sequences, and ends of incidents."""
         sequences = self._remembered.sequences
         for source, number in written.sequences.items():
@@ -266,10 +268,10 @@ class Journal:
 
     def _replay(self, record: Record) -> None:
         try:
-            if record.kind is Kind.EVENT:
+            if record.kind is RecordKind.EVENT:
                 logged = entries.decode(record.payload)
                 self._apply(logged.event.camera or "", logged.sequence, _entries_decoder.decode(logged.entries))
-            elif record.kind is Kind.STATE:
+            elif record.kind is RecordKind.STATE:
                 for entry in _entries_decoder.decode(record.payload):
                     self._remember(entry)
         except (msgspec.DecodeError, RecursionError):

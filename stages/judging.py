@@ -30,7 +30,7 @@ log = structlog.get_logger()
 _QUOTED_MOST = 200  # characters of a note that an event repeats
 
 
-class Judged(NamedTuple):
+class JudgedFacts(NamedTuple):
     """A verdict as an event carries it, and after how many seconds more it may be another; 0: it stays."""
 
     fields: Details
@@ -66,7 +66,7 @@ class Judging:
         """Take up a third step, that may know of notes what words do not tell."""
         self._scores, self._judges = scores, {}
 
-    def judged(self, facts: Facts, why_unheard: str = "") -> Judged:
+    def judged(self, facts: Facts, why_unheard: str = "") -> JudgedFacts:
         """Judge an incident: the verdict's words, what decided, and what the rules alone say; and how long it holds.
 
         Args:
@@ -81,7 +81,7 @@ class Judging:
             names = ", ".join(entries[at].id for at in verdict.unheard)
             found |= {"not_weighed": names, "not_weighed_because": why_unheard}
         found |= {"notes_unreadable": self._unreadable} if self._unreadable else {}
-        return Judged(found, verdict.holds_s)
+        return JudgedFacts(found, verdict.holds_s)
 
     def unheard(self, facts: Facts) -> list[str]:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""

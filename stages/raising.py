@@ -15,7 +15,7 @@ from pipeline.core.incident import room, telling
 from pipeline.core.incident.room import Room
 from pipeline.core.messages import AnyMessage, DeviceReported, EncoderReported, ModelReported, Priority, SinkReported
 from pipeline.core.vocabulary import CameraId, IncidentId
-from stages.journal import Journal, Missed, Numbered, Reserve, Weight, Written
+from stages.journal import FilesContent, Journal, Missed, Numbered, Reserve, Weight
 from stages.sinks.jsonl import last_written
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def open_journal(context: StageContext) -> Journal:
     emit, site = context.settings.emit, context.settings.site
     sources = {camera or "": telling.source(site, camera) for camera in (None, *context.settings.cameras)}
 
-    def written() -> Written:
+    def written() -> FilesContent:
         sequences, ended = last_written(Path(emit.folder) / "events.jsonl")
         of_cameras = {camera: sequences.get(source, 0) for camera, source in sources.items()}
-        return Written(of_cameras, frozenset(map(IncidentId, ended)))
+        return FilesContent(of_cameras, frozenset(map(IncidentId, ended)))
 
     assert context.log_dir is not None
     return Journal(context.log_dir, Reserve(emit.reserve_mb * 1e6, emit.max_waiting_mb * 1e6), written)

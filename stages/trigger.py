@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Analysis, Details
     from pipeline.core.incident import telling
     from pipeline.core.incident.incidents import Course
-    from pipeline.core.incident.seeing import Scene, Seen
+    from pipeline.core.incident.seeing import Seen, SeenScene
     from pipeline.core.stage import Outputs, StageContext
     from stages.raising import Said
 
@@ -163,7 +163,7 @@ class Trigger(Stage):
         for key in places:
             yield from self._seen_in((camera, key), scene)
 
-    def _seen_in(self, key: Place, scene: Scene) -> Outputs:
+    def _seen_in(self, key: Place, scene: SeenScene) -> Outputs:
         frame, course, before = scene.message.frame, self._open.get(key), self._spots[key]
         if course is None and frame.pts_ns < before.blind_ns:
             return

@@ -28,7 +28,7 @@ def gguf():
 
 def converted(target, recipe, adapter=None, source=None):
     """Convert it; returns the manifest."""
-    job = convert.Job(source or gguf(), table().recipe(recipe), recipe, adapter)
+    job = convert.ModelJob(source or gguf(), table().recipe(recipe), recipe, adapter)
     return convert.run(convert.prepare(job), target)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.llm.tokenizer import Decoder, read
+from models.llm.tokenizer import TokenDecoder, read
 
 
 def main(folder: Path) -> None:
@@ -47,7 +47,7 @@ def _greedy(model: object, folder: Path, asked: dict) -> str:
         if numbers[0] in words.stops:
             break
         said += numbers
-    return Decoder(words).text(said)
+    return TokenDecoder(words).text(said)
 
 
 def _logits(model: object, numbers: list[int]) -> np.ndarray:

@@ -20,7 +20,7 @@ from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
 from pipeline.eventlog import entries
 from pipeline.eventlog.reader import LogReader
-from pipeline.eventlog.segments import Kind
+from pipeline.eventlog.segments import RecordKind
 
 NS = 1_000_000_000
 NOON_NS = 1795953600 * NS  # 2026-11-29, 12:00 in UTC
@@ -175,7 +175,7 @@ def logged(folder, after=0):
     """The events of a log behind a position, oldest first."""
     reader, found = LogReader(folder, after), []
     while (record := reader.next()) is not None:
-        if record.kind is Kind.EVENT:
+        if record.kind is RecordKind.EVENT:
             found.append(entries.decode(record.payload))
     reader.close()
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from models.llm import layout, repack
 from models.llm.gguf import BLOCKS, Kind
-from models.llm.graph import Graph, OpKind
+from models.llm.graph import MnnGraph, OpKind
 from models.llm.tokenizer import _spelling
 
 CODES = {int: (4, "<I"), float: (6, "<f"), bool: (7, "<?")}
@@ -145,7 +145,7 @@ def tiny_metadata():
 
 def read_back(folder):
     """Every matrix of a converted model by its operation's name, as the engine would read it."""
-    graph = Graph((folder / "llm.mnn").read_bytes(), "converted")
+    graph = MnnGraph((folder / "llm.mnn").read_bytes(), "converted")
     data = (folder / "llm.mnn.weight").read_bytes()
     found = {}
     for op in graph.ops:

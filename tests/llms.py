@@ -13,10 +13,10 @@ import pytest
 from models import catalog
 from models.llm.canary import Canary
 from models.llm.engine import Session
-from models.llm.folder import Manifest, Origin
+from models.llm.folder import ModelManifest, Origin
 from models.llm.grammar import Grammars
 from models.llm.opening import LanguageModel
-from models.llm.tokenizer import Vocabulary, _spelling
+from models.llm.tokenizer import TokenVocabulary, _spelling
 from models.store import Store, Wish
 from models.table import table
 from pipeline.core.errors import EngineError, ModelError
@@ -29,7 +29,7 @@ def byte_words():
     """A vocabulary of the 256 bytes, the two marks of ChatML, and two answers."""
     tokens = [_spelling()[value] for value in range(256)] + ["<|im_start|>", "<|im_end|>", "\u0120yes", "\u0120no"]
     kinds = [1] * 256 + [3, 3, 1, 1]
-    return Vocabulary(tokens, kinds, [], (("bytes", False),), END, None, adds_begin=False, template="")
+    return TokenVocabulary(tokens, kinds, [], (("bytes", False),), END, None, adds_begin=False, template="")
 
 
 class FakeEngine:
@@ -98,7 +98,7 @@ def fake_model(graph="", **changes):
         load_s=0.0,
         mapped=False,
         canary=Canary((), 0.0),
-        manifest=Manifest(1, "fake", {}, template=Origin(graph, "", 0)),
+        manifest=ModelManifest(1, "fake", {}, template=Origin(graph, "", 0)),
     )
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from models.llm import convert, folder, layout, repack
-from models.llm.graph import Graph, OpKind
+from models.llm.graph import MnnGraph, OpKind
 from models.table import table
 from pipeline.core.errors import ConfigError, ModelError
 from tools import torch_route
@@ -123,12 +123,12 @@ def check(out: Path) -> None:
     """
     if missing := [name for name in _WANTED if not (out / name).is_file() or not (out / name).stat().st_size]:
         raise ModelError(f"llmexport left out {', '.join(missing)}: use the versions of tools/torch_route.py")
-    graph = Graph((out / "llm.mnn").read_bytes(), "what llmexport wrote")
+    graph = MnnGraph((out / "llm.mnn").read_bytes(), "what llmexport wrote")
     if not any(op.name == layout.LM_HEAD and op.kind is OpKind.CONVOLUTION for op in graph.ops):
         raise ModelError(f"what llmexport wrote has no {layout.LM_HEAD}: is it a language model that writes text?")
 
 
-def finish(out: Path, part: Path, manifest: folder.Manifest) -> folder.Manifest:
+def finish(out: Path, part: Path, manifest: folder.ModelManifest) -> folder.ModelManifest:
     """Move what an engine needs into a folder, and write configuration and manifest.
 
     Args:
@@ -151,7 +151,7 @@ def finish(out: Path, part: Path, manifest: folder.Manifest) -> folder.Manifest:
     return done
 
 
-def export(model: Path, target: Path, name: str, exporter: torch_route.Exporter) -> folder.Manifest:
+def export(model: Path, target: Path, name: str, exporter: torch_route.Exporter) -> folder.ModelManifest:
     """Export a model into a folder, whole or not at all.
 
     Args:
@@ -167,7 +167,7 @@ def export(model: Path, target: Path, name: str, exporter: torch_route.Exporter)
     config, recipe = read_config(model), table().recipe(name)
     wanted = forms(recipe, config)
     counts = Counter(f"int{one.bits}, blocks of {one.block}, quantised" for one in wanted.values())
-    manifest = folder.Manifest(
+    manifest = folder.ModelManifest(
         format=folder.FORMAT,
         title=str(config.get("_name_or_path") or model.absolute().name),
         files={},

@@ -25,7 +25,7 @@ if __name__ == "__main__":
 
 from pipeline.core.errors import SourceError  # noqa: E402  # as above
 from pipeline.core.frames import Planes  # noqa: E402
-from stages.sources.synthetic import Scene, Synthetic  # noqa: E402
+from stages.sources.synthetic import DrawnScene, Synthetic  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,7 +50,7 @@ HELP = {
 
 def make(
     target: Path,
-    scene: Scene | None = None,
+    scene: DrawnScene | None = None,
     *,
     bitrate: int = 1_000_000,
     codec: str = "",
@@ -73,7 +73,7 @@ def make(
         SourceError: The scene cannot be drawn.
         ValueError: The codec, size, rotation or container cannot be had.
     """
-    scene = (scene or Scene())._replace(**fields)  # type: ignore[arg-type]  # checked where the address is read
+    scene = (scene or DrawnScene())._replace(**fields)  # type: ignore[arg-type]  # checked where the address is read
     drawing = Synthetic(f"synthetic://?{urlencode(scene._asdict())}")
     name = codec or next(name for name in PREFERRED if name in av.codecs_available)
     if name not in av.codecs_available:
@@ -117,7 +117,7 @@ def _options(codec: str, fps: float, bitrate: int) -> dict[str, str]:
     return options
 
 
-def _frames(pictures: Iterable[DrawnPicture], scene: Scene, time_base: Fraction) -> Iterator[av.VideoFrame]:
+def _frames(pictures: Iterable[DrawnPicture], scene: DrawnScene, time_base: Fraction) -> Iterator[av.VideoFrame]:
     for picture in pictures:
         frame = av.VideoFrame(scene.width, scene.height, "yuv420p")
         y, u, v = (_view(plane) for plane in frame.planes)
@@ -152,7 +152,7 @@ def main() -> None:
         description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("target", type=Path, help="the file to write: .mp4, .mkv, .avi, .ts, .h264 ...")
-    for name, default in Scene._field_defaults.items():
+    for name, default in DrawnScene._field_defaults.items():
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=type(default), default=default, help=f"{HELP[name]} (default: %(default)s)")
     parser.add_argument("--bitrate", type=int, default=1_000_000, help="bits a second (default: %(default)s)")
@@ -161,7 +161,7 @@ def main() -> None:
         "--rotation", type=int, choices=(0, 90, 180, 270), default=0, help="degrees clockwise that a player turns it by"
     )
     options = parser.parse_args()
-    scene = Scene(**{name: getattr(options, name) for name in Scene._fields})
+    scene = DrawnScene(**{name: getattr(options, name) for name in DrawnScene._fields})
     try:
         with _progress(options.target.name) as told:
             make(

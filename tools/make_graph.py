@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from models import catalog
 from models.llm import layout
 from models.llm.gguf import Gguf
-from models.llm.graph import Graph, OpKind
+from models.llm.graph import MnnGraph, OpKind
 from pipeline.core.errors import ConfigError, ModelError
 from tools import torch_route
 
@@ -160,7 +160,7 @@ def stripped(data: bytes, size: Size) -> bytes:
     Raises:
         ModelError: It is no graph, or does not fit the size.
     """
-    graph = Graph(data, "what llmexport wrote")
+    graph = MnnGraph(data, "what llmexport wrote")
     shape = size.shape
     matrices = {op.name: graph.shape(op) for op in graph.ops if op.kind is OpKind.CONVOLUTION}
     epsilons = [one for op in graph.ops if op.kind is OpKind.LAYER_NORM and (one := graph.epsilon(op)) is not None]

@@ -18,7 +18,7 @@ import numpy as np
 
 from models.asking.prompts import Prompts
 from models.asking.weighing import NOTHING, Weigher
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.table import Weighing
 from tools.note_pairs import lesson
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    model = open_model(options.model, Options(options.threads))
+    model = open_model(options.model, EngineOptions(options.threads))
     prompts = Prompts.of(model.engine.encode)
     weigher = Weigher(model, prompts, Weighing("", "", calibrated=False, slope=1.0, middle=0.0))
     chance = random.Random(options.seed)  # noqa: S311  # no secret is made

@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from models.llm.recipes import Recipe, Rule
+from models.llm.recipes import Recipe, StorageRule
 from models.table import table
 from pipeline.core.errors import ConfigError, ModelError
 from tools.trials import Closeness, Trials, Yardstick, windows_of
@@ -89,7 +89,7 @@ class Row(NamedTuple):
         return self.kl / self.saved * _MEGABYTE if self.saved > 0 else None
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StorageRule:
         """For a recipe."""
         return _rule(self.group, self.bits, self.block)
 
@@ -329,11 +329,11 @@ def _made(trials: Trials, measure: Callable[[Path], Closeness], chosen: tuple[Ro
     return Made(msgspec.structs.replace(recipe, what=what), kl, size, real, real_size)
 
 
-def _rule(group: Group, bits: int, block: int) -> Rule:
-    return msgspec.convert({"layers": group.layers, "bits": bits, "block": block}, Rule)
+def _rule(group: Group, bits: int, block: int) -> StorageRule:
+    return msgspec.convert({"layers": group.layers, "bits": bits, "block": block}, StorageRule)
 
 
-def _keys(rule: Rule) -> str:
+def _keys(rule: StorageRule) -> str:
     keep = "keep = true, " if rule.keep else ""
     return f"layers = {json.dumps(rule.layers)}, {keep}bits = {rule.bits}, block = {rule.block}"
 

@@ -203,7 +203,14 @@ class Twin:
     """
 
     def __init__(
-        self, place: heat.Place, root: Path, command: Sequence[str], *, cores: float, warm: float, run_dir: Path | None
+        self,
+        place: heat.WarmBoard,
+        root: Path,
+        command: Sequence[str],
+        *,
+        cores: float,
+        warm: float,
+        run_dir: Path | None,
     ) -> None:
         self.board = PlayedBoard(place, root, warm)
         self._cores, self._run_dir = cores, run_dir

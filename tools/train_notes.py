@@ -21,7 +21,7 @@ import numpy as np
 from models.asking.prompts import ANSWERS, Prompts
 from models.llm import layout, repack
 from models.llm.gguf import Gguf
-from models.llm.mnn import MnnEngine, Options
+from models.llm.mnn import EngineOptions, MnnEngine
 from tools.note_pairs import lesson
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def main() -> None:
         work.mkdir(exist_ok=True)
         arrays, shape = weights(Gguf(options.gguf))
         np.savez(work / "weights.npz", **arrays)  # type: ignore[arg-type]  # numpy's stub names one keyword
-        engine = MnnEngine(options.model, Options())
+        engine = MnnEngine(options.model, EngineOptions())
         yes, no = (engine.encode(word)[0] for word in ANSWERS)
         about = {"yes": yes, "no": no, "alpha": ALPHA}
         (work / "shape.json").write_text(json.dumps(shape | about), encoding="utf-8")

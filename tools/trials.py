@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from models.llm import convert, layout, weights
-from models.llm.graph import Graph
+from models.llm.graph import MnnGraph
 from pipeline.core.errors import ConfigError, ModelError
 from tests import boot
 from tests.reference import Reference, divergence
@@ -83,7 +83,7 @@ class Trials:
     def __init__(self, source: Path, recipe: Recipe, scratch: Path) -> None:
         self.base, self.trial = scratch / "base", scratch / "trial"
         self._recipe = recipe
-        self._ready = convert.prepare(convert.Job(source, recipe, "base"))
+        self._ready = convert.prepare(convert.ModelJob(source, recipe, "base"))
         self.size = convert.run(self._ready, self.base).size
         planned = self._ready.planned
         self._graph = planned.graph.data
@@ -103,7 +103,7 @@ class Trials:
         model, end = self._ready.model, self._ready.planned.size
         shape = layout.shape(model)
         planned = weights.plan(model, layout.graph(layout.template(shape, model.path)), shape, recipe, None)
-        graph = Graph(self._graph, "the trial's graph")
+        graph = MnnGraph(self._graph, "the trial's graph")
         config = json.loads((self.base / "llm_config.json").read_text(encoding="utf-8"))
         changed = [part for part in planned.parts if isinstance(part, weights.Linear) and self._differs(part)]
         with (self.trial / "llm.mnn.weight").open("r+b") as file:

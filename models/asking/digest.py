@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from models.asking.prompts import DigestPrompt
-from models.asking.sentence import Summary
+from models.asking.sentence import WrittenSentence
 from pipeline.core.digest import grounding as digest_grounding
 from pipeline.core.digest import sentences as digest_sentences
 
@@ -32,7 +32,7 @@ class DigestWriter:
         for _ in model.session.read([self._prompt.fixed]):
             pass
 
-    def write(self, group: Group) -> Generator[None, None, Summary]:
+    def write(self, group: Group) -> Generator[None, None, WrittenSentence]:
         """Write the sentence of a group, a forward at a time.
 
         Args:
@@ -43,4 +43,4 @@ class DigestWriter:
         """
         lark = digest_sentences.grammar(group)
         written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
-        return Summary.of(written, lambda text: digest_grounding.fault(text, group))
+        return WrittenSentence.of(written, lambda text: digest_grounding.fault(text, group))

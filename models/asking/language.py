@@ -119,9 +119,9 @@ def chosen(store: Store, name: str) -> Installed | None:
 
 def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, threads: int) -> Voice:
     from models.llm import opening  # noqa: PLC0415  # 40 MB that only a board with a model needs
-    from models.llm.mnn import Options  # noqa: PLC0415  # the same
+    from models.llm.mnn import EngineOptions  # noqa: PLC0415  # the same
 
-    model = opening.open_model(installed.path, Options(threads, settings.context_tokens))
+    model = opening.open_model(installed.path, EngineOptions(threads, settings.context_tokens))
     details: Details = {
         "model": f"{installed.name}/{installed.version}",
         "sha256": model.sha256,

@@ -23,7 +23,7 @@ import numpy as np
 from models.asking.prompts import Prompts
 from models.llm.engine import Session
 from models.llm.mapping import Mapping
-from models.llm.mnn import MnnEngine, Options
+from models.llm.mnn import EngineOptions, MnnEngine
 from models.llm.opening import open_model
 from pipeline.core.bench import samples
 from pipeline.core.bench.baseline import Task
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from models.llm.engine import Engine, Part
     from models.llm.opening import LanguageModel
-    from models.llm.writing import Written
+    from models.llm.writing import WrittenTokens
 
 _PDEATHSIG = 1  # sys/prctl.h
 _DECODED = 64  # tokens, of which the middle half counts
@@ -64,7 +64,7 @@ def bandwidth(threads: int, size: int = _READ_BYTES) -> float:
     return best
 
 
-def loading(model: Path, options: Options, scratch: Path) -> dict[str, float]:
+def loading(model: Path, options: EngineOptions, scratch: Path) -> dict[str, float]:
     """Load with a mapping that has to be made; afterwards the model has its own, if there was none.
 
     Args:
@@ -155,13 +155,13 @@ def _until_first(engine: MnnEngine, parts: Sequence[Part]) -> float:
     return time.perf_counter() - began
 
 
-def _sentence(model: LanguageModel, parts: Sequence[Part], grammar: str) -> Written:
+def _sentence(model: LanguageModel, parts: Sequence[Part], grammar: str) -> WrittenTokens:
     writing = model.write(parts, grammar, _SUMMARY_MOST)
     while True:
         try:
             next(writing)
         except StopIteration as ended:
-            written: Written = ended.value
+            written: WrittenTokens = ended.value
             return written
 
 
@@ -173,7 +173,7 @@ def measure(task: Task) -> dict[str, float]:
     """
     if task.what == "bandwidth":
         return {"bandwidth_gb_s": bandwidth(task.threads)}
-    options, busy = Options(task.threads, task.context_tokens), _busy_s()
+    options, busy = EngineOptions(task.threads, task.context_tokens), _busy_s()
     if task.what == "loading":
         return loading(Path(task.model), options, Path(task.scratch))
     began, own = time.perf_counter(), time.process_time()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from models.asking.prompts import Prompts
     from models.llm.opening import LanguageModel
-    from models.llm.writing import Written
+    from models.llm.writing import WrittenTokens
     from pipeline.core.facts import Facts
     from pipeline.core.text.filters import Filters
 
@@ -19,7 +19,7 @@ _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
 """One sentence of whatever the model likes: to see what the grammar of facts is good for."""
 
 
-class Summary(NamedTuple):
+class WrittenSentence(NamedTuple):
     """A sentence.
 
     Attributes:
@@ -31,11 +31,11 @@ class Summary(NamedTuple):
 
     text: str
     fault: str
-    written: Written
+    written: WrittenTokens
     held: str = ""
 
     @classmethod
-    def of(cls, written: Written, fault: Callable[[str], str]) -> Summary:
+    def of(cls, written: WrittenTokens, fault: Callable[[str], str]) -> WrittenSentence:
         """What was written, looked through by whoever knows the facts; a sentence without an end is not."""
         text = written.text.strip()
         return cls(text, fault(text) if written.complete else f"no end after {written.output} tokens", written)
@@ -66,7 +66,7 @@ class Summariser:
 
     def write(
         self, facts: Facts, *, free: bool = False, said: list[int] | None = None
-    ) -> Generator[None, None, Summary]:
+    ) -> Generator[None, None, WrittenSentence]:
         """Write the sentence of an incident, a forward at a time.
 
         Args:
@@ -79,5 +79,5 @@ class Summariser:
         """
         lark = _FREE if free else sentences.grammar(facts)
         written = yield from self._model.write(self._prompts.summary(facts), lark, self._most, said=said)
-        summary = Summary.of(written, lambda text: grounding.fault(text, facts))
+        summary = WrittenSentence.of(written, lambda text: grounding.fault(text, facts))
         return summary._replace(held=self._lists.held(summary.text, filters.names(facts)))

@@ -41,7 +41,7 @@ Pair = tuple[str, str]
 """What was seen, and a note."""
 
 
-class Plan(NamedTuple):
+class WeighingPlan(NamedTuple):
     """What is asked about an incident.
 
     Attributes:
@@ -93,7 +93,7 @@ class Weigher:
         seen = seen_in(facts)
         return [self._score(seen, note) for note in notes]
 
-    def plan(self, facts: Facts, notes: Iterable[str], within_s: float | None) -> Plan:
+    def plan(self, facts: Facts, notes: Iterable[str], within_s: float | None) -> WeighingPlan:
         """Choose what to ask of notes that are not known yet, the first ones first.
 
         Args:
@@ -109,7 +109,7 @@ class Weigher:
             if within_s is not None and takes > within_s:
                 continue
             chosen, pairs, expected = [*chosen, note], more, takes
-        return Plan(tuple(pairs), tuple(chosen), expected)
+        return WeighingPlan(tuple(pairs), tuple(chosen), expected)
 
     def weigh(self, pairs: Iterable[Pair], late: Callable[[float], bool]) -> Generator[None, None, None]:
         """Ask, one forward before each yield.

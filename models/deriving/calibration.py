@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from models.encoders import Reading
+    from models.encoders import PictureFormat
 
 _PICTURE_MOST = 256 << 20  # bytes of a file
 
 
-class Pictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no type information
+class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no type information
     """Gives one picture after the other to whoever measures ranges.
 
     Args:
@@ -38,7 +38,7 @@ class Pictures(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has 
         self,
         name: str,
         shape: Sequence[int],
-        reading: Reading,
+        reading: PictureFormat,
         files: Sequence[Path],
         told: Callable[[int, int], None] = lambda _given, _all: None,
         drawn: int = 0,

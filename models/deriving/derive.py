@@ -13,11 +13,11 @@ import onnxruntime as ort
 
 from models.deriving import scan as scanning
 from models.deriving import targets
-from models.deriving.calibration import Pictures, read
-from models.deriving.passes import PASSES, Means, opened_on_qnn
-from models.deriving.told import Scan, Told
+from models.deriving.calibration import CalibrationPictures, read
+from models.deriving.passes import PASSES, PassTools, opened_on_qnn
+from models.deriving.told import ConversionProgress, Scan
 from models.encoders import artefact, backends, gate, onnxfile
-from models.encoders.artefact import Manifest, Passed
+from models.encoders.artefact import ArtefactManifest, Passed
 from models.encoders.bound import FAULTS, BoundEncoder, recorded
 from models.encoders.commands import SOC
 from models.encoders.plugin_ep import provider
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from models.deriving.job import Job, Ready
+    from models.deriving.job import EncoderJob, PlannedEncoder
     from models.encoders.placement import Placement
 
 MODEL = "model.onnx"
@@ -50,7 +50,7 @@ _FAULTS = (
 """What tools raise where a graph is not as they think; they have no errors of their own."""
 
 
-def run(ready: Ready, folder: Path, told: Callable[[Told], None]) -> None:
+def run(ready: PlannedEncoder, folder: Path, told: Callable[[ConversionProgress], None]) -> None:
     """Make an artefact in an empty folder. In a process of its own: native code may end it.
 
     Args:
@@ -88,9 +88,9 @@ def _undisturbed(work: Path) -> Iterator[None]:
 class _Conversion:
     """One conversion under way."""
 
-    def __init__(self, ready: Ready, folder: Path, told: Callable[[Told], None]) -> None:
+    def __init__(self, ready: PlannedEncoder, folder: Path, told: Callable[[ConversionProgress], None]) -> None:
         self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, told
-        self._job: Job = ready.job
+        self._job: EncoderJob = ready.job
         _check_whole(ready.job.model)
         baseline = backends.baseline(ready.job.model)
         self._probes = gate.probes(baseline.input.shape, gate.PROBES, ready.job.reading)
@@ -103,10 +103,10 @@ class _Conversion:
         at = self._job.model
         self._look_at_unused()
         for number, name in enumerate(self._ready.steps):
-            self._told(Told(name))
+            self._told(ConversionProgress(name))
             if name in _QUANTISING and (self._job.scan or self._job.worst):
                 found = self._scanned(name, at)
-                self._told(Told(scan=found))
+                self._told(ConversionProgress(scan=found))
                 if not self._job.keep:
                     return
                 if self._job.worst:
@@ -124,21 +124,21 @@ class _Conversion:
             for file in self._ready.pictures:
                 read(file, 2)
 
-    def _means(self, name: str) -> Means:
+    def _means(self, name: str) -> PassTools:
         ready, shape = self._ready, [size for size in self._ready.graph.inputs[0].shape if isinstance(size, int)]
 
-        def pictures() -> Pictures:
+        def pictures() -> CalibrationPictures:
             calibration = ready.facts.calibration
-            return Pictures(
+            return CalibrationPictures(
                 ready.graph.inputs[0].name,
                 shape,
                 self._job.reading,
                 ready.pictures,
-                lambda given, most: self._told(Told(name, given, most)),
+                lambda given, most: self._told(ConversionProgress(name, given, most)),
                 drawn=calibration.count if calibration else 0,
             )
 
-        return Means(pictures, self._keep, self._job.soc)
+        return PassTools(pictures, self._keep, self._job.soc)
 
     def _treated(self, name: str, made: Path) -> None:
         """Raise ModelError, which names them, if operations are left that the pass is there to replace."""
@@ -186,7 +186,7 @@ class _Conversion:
         PASSES[name](at, trial, self._means(name)._replace(keep=()))
 
         def told(done: int, most: int) -> None:
-            self._told(Told("scan", done, most))
+            self._told(ConversionProgress("scan", done, most))
 
         return scanning.scan(trial, at, self._probes, told)
 
@@ -194,7 +194,7 @@ class _Conversion:
         made.rename(self._folder / MODEL)
         found, ready = describe(self._folder / MODEL), self._ready
         placement = self._placement
-        manifest = Manifest(
+        manifest = ArtefactManifest(
             format=artefact.FORMAT,
             source=self._job.model.name,
             facts=ready.facts,
@@ -210,7 +210,7 @@ class _Conversion:
             bytes=found.bytes,
         )
         shutil.rmtree(self._work)
-        self._told(Told(manifest=artefact.written(self._folder, manifest)))
+        self._told(ConversionProgress(manifest=artefact.written(self._folder, manifest)))
 
 
 def _check_whole(model: Path) -> None:

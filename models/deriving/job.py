@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from models import catalog
 from models.deriving import pictures, targets
-from models.encoders import OURS, Reading, artefact, onnxfile
-from models.encoders.artefact import SERVES, Calibration, Facts, Manifest
+from models.encoders import OURS, PictureFormat, artefact, onnxfile
+from models.encoders.artefact import SERVES, ArtefactManifest, Calibration, Provenance
 from models.encoders.commands import SOC, command, is_soc
 from models.encoders.remedies import remedy
 from models.store import name_of
@@ -20,7 +20,7 @@ from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
     from models.deriving.targets import Target
-    from models.encoders.onnxfile import Graph
+    from models.encoders.onnxfile import OnnxGraph
 
 DRAWN = "probes"
 """In place of a folder: pictures from the gate's seed. They show no place, so ranges may be too narrow or too wide."""
@@ -31,7 +31,7 @@ _LEAST_DEVIATION, _MOST = 1e-3, 255.0
 _PACKAGES = {"onnxruntime_qnn": "onnxruntime-qnn"}
 
 
-class Job(NamedTuple):
+class EncoderJob(NamedTuple):
     """What an operator asks for.
 
     Attributes:
@@ -52,7 +52,7 @@ class Job(NamedTuple):
     named: str = ""
     soc: str = ""
     calibration: str = ""
-    reading: Reading = OURS
+    reading: PictureFormat = OURS
     eight_bit: bool = False
     keep: tuple[str, ...] = ()
     scan: bool = False
@@ -64,7 +64,7 @@ class Job(NamedTuple):
         return int(self.keep[0]) if len(self.keep) == 1 and self.keep[0].isdecimal() else 0
 
 
-class Ready(NamedTuple):
+class PlannedEncoder(NamedTuple):
     """A job that was planned.
 
     Attributes:
@@ -77,16 +77,16 @@ class Ready(NamedTuple):
         command: What does it again.
     """
 
-    job: Job
-    graph: Graph
+    job: EncoderJob
+    graph: OnnxGraph
     steps: tuple[str, ...]
     pictures: tuple[Path, ...]
-    facts: Facts
+    facts: Provenance
     name: str
     command: str
 
 
-def plan(job: Job) -> Ready:
+def plan(job: EncoderJob) -> PlannedEncoder:
     """Check a job and find out what it will do.
 
     Raises:
@@ -113,7 +113,7 @@ def plan(job: Job) -> Ready:
         _check_layout(job, [size for size in shape if isinstance(size, int)])
     files, calibration = _calibration(job, wanted=eight_bit and not graph.quantised)
     packages = sorted({"onnxruntime", *(_PACKAGES.get(name, name) for name in target.packages)})
-    facts = Facts(
+    facts = Provenance(
         source=source,
         target=job.target,
         soc=job.soc,
@@ -126,16 +126,16 @@ def plan(job: Job) -> Ready:
         tools={name: artefact.version(name) for name in packages},
     )
     name = artefact.folder_name(name_of(Path(job.named or job.model)), facts)
-    return Ready(job, graph, steps, files, facts, name, again(job))
+    return PlannedEncoder(job, graph, steps, files, facts, name, again(job))
 
 
-def again(job: Job) -> str:
+def again(job: EncoderJob) -> str:
     """What an operator writes to have it done again."""
     named, eight_bit = job.named or str(job.model), job.eight_bit
     return command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
 
 
-def _check_numbers(job: Job) -> None:
+def _check_numbers(job: EncoderJob) -> None:
     """Raise ConfigError: a number is none that can be meant."""
     if job.soc and not is_soc(job.soc):
         raise ConfigError(f"--soc {job.soc}: the chip is {SOC}")
@@ -149,7 +149,7 @@ def _check_numbers(job: Job) -> None:
         )
 
 
-def _check_used(job: Job, target: Target, *, eight_bit: bool) -> None:
+def _check_used(job: EncoderJob, target: Target, *, eight_bit: bool) -> None:
     """Raise ConfigError: an option is given that the target makes no use of."""
     if job.soc and not target.soc:
         raise ConfigError(f"--soc is of qnn, which compiles for one chip: leave it for {job.target}")
@@ -164,21 +164,21 @@ def check_name(path: Path) -> None:
         raise ConfigError(f"{os.fsencode(path)!r}: a name that can be written as text is wanted: rename it")
 
 
-def _check_encoder(job: Job, source: str) -> None:
+def _check_encoder(job: EncoderJob, source: str) -> None:
     """Raise ModelError: it is one of ours that is no encoder."""
     for row in catalog.CATALOG:
         if row.sha256 == source and row.name not in catalog.ENCODERS:
             raise ModelError(f"{job.model} is {row.name}, no encoder ({row.what}): convert what [encode] model names")
 
 
-def _check_layout(job: Job, shape: list[int]) -> None:
+def _check_layout(job: EncoderJob, shape: list[int]) -> None:
     try:
         job.reading.side(shape)
     except ModelError as error:
         raise ModelError(f"{job.model}: {error}") from error
 
 
-def _eight_bit(job: Job) -> bool:
+def _eight_bit(job: EncoderJob) -> bool:
     """Whether it will be quantised. Raises ConfigError: that is asked for where it cannot be."""
     if job.target not in targets.TARGETS:
         return False  # `steps` says which there are
@@ -193,7 +193,7 @@ def _eight_bit(job: Job) -> bool:
     return found
 
 
-def _only_scanned(job: Job) -> bool:
+def _only_scanned(job: EncoderJob) -> bool:
     return job.scan and not job.keep
 
 
@@ -205,7 +205,7 @@ def check_packages(packages: dict[str, str]) -> None:
         raise ModelError(f"converting needs {names}: pip install 'fieldwatch[{extras}]'")
 
 
-def _calibration(job: Job, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
+def _calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
     if job.calibration and job.calibration != DRAWN:
         folder = Path(job.calibration)
         found = pictures.files(folder)
@@ -220,7 +220,7 @@ def _calibration(job: Job, *, wanted: bool) -> tuple[tuple[Path, ...], Calibrati
     return (), Calibration(DRAWN, "", _PROBES)
 
 
-def configuration(ready: Ready, folder: Path, manifest: Manifest) -> list[str]:
+def configuration(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
     """The `[encode]` table that uses an artefact, with absolute paths; lines of TOML.
 
     Args:

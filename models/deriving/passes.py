@@ -21,7 +21,7 @@ from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config,
 from onnxscript import ir
 
 from models.deriving import gelu
-from models.deriving.qdq import Quantised, is_quantised
+from models.deriving.qdq import QuantisedGraph, is_quantised
 from models.encoders import backends, onnxfile
 from models.encoders.bound import FAULTS, options
 from models.encoders.plugin_ep import plugin_session, provider
@@ -38,7 +38,7 @@ _LOWEST = float(np.finfo(np.float32).min)
 _BOTH = 2  # inputs of a Min
 
 
-class Means(NamedTuple):
+class PassTools(NamedTuple):
     """What passes need besides the model.
 
     Attributes:
@@ -52,14 +52,14 @@ class Means(NamedTuple):
     soc: str
 
 
-class Change(NamedTuple):
+class PassChange(NamedTuple):
     """What a pass did: how many places of the graph it changed, and what else is to be known."""
 
     matched: int
     note: str = ""
 
 
-def prepare(source: Path, into: Path, _: Means) -> Change:
+def prepare(source: Path, into: Path, _: PassTools) -> PassChange:
     """What is constant is computed, batch normalisation goes into convolutions, every tensor's shape is told.
 
     Layer normalisation that is spelt out becomes one operation here, if there is one in the version of operators; so
@@ -68,7 +68,7 @@ def prepare(source: Path, into: Path, _: Means) -> Change:
     model = onnx.load(source)
     if is_quantised(model):
         onnx.save(model, into)
-        return Change(0, "quantised before: nothing is changed")
+        return PassChange(0, "quantised before: nothing is changed")
     if _version(model) < _LEAST_FUSED:
         newer = into.with_suffix(".newer.onnx")
         onnx.save(onnx.version_converter.convert_version(model, _LEAST_FUSED), newer)
@@ -76,17 +76,17 @@ def prepare(source: Path, into: Path, _: Means) -> Change:
     shape_inference.quant_pre_process(str(source), str(into), skip_symbolic_shape=True)
     made = onnx.load(into)
     fused = _counts(made) - _counts(model)
-    return Change(
+    return PassChange(
         max(0, len(model.graph.node) - len(made.graph.node)), ", ".join(f"{op} x{n}" for op, n in sorted(fused.items()))
     )
 
 
-def fuse(source: Path, into: Path, _: Means) -> Change:
+def fuse(source: Path, into: Path, _: PassTools) -> PassChange:
     """GELU and layer normalisation, spelt out, become one operation each."""
     model = onnx.load(source)
     if is_quantised(model):
         onnx.save(model, into)
-        return Change(0, "quantised before: nothing can be fused in it")
+        return PassChange(0, "quantised before: nothing can be fused in it")
     before = _counts(model)
     del model.metadata_props[:]  # on which the next one falls over
     onnx.save(model, into)
@@ -97,20 +97,20 @@ def fuse(source: Path, into: Path, _: Means) -> Change:
     after = _counts(onnx.load(into))
     fused = before["Erf"] - after["Erf"]
     fused += max(0, after["LayerNormalization"] - before["LayerNormalization"])
-    return Change(fused)
+    return PassChange(fused)
 
 
-def gelu_sigmoid(source: Path, into: Path, _: Means) -> Change:
+def gelu_sigmoid(source: Path, into: Path, _: PassTools) -> PassChange:
     """GELU in a form that every accelerator runs."""
     return _rewritten(source, into, gelu.to_sigmoid)
 
 
-def gelu_erf(source: Path, into: Path, _: Means) -> Change:
+def gelu_erf(source: Path, into: Path, _: PassTools) -> PassChange:
     """The operation Gelu spelt out, as RKNN fuses it."""
     return _rewritten(source, into, gelu.to_erf)
 
 
-def min_clip(source: Path, into: Path, _: Means) -> Change:
+def min_clip(source: Path, into: Path, _: PassTools) -> PassChange:
     """Min of a number becomes Clip; of two tensors a - Relu(a - b)."""
     model = onnx.load(source)
     numbers = {tensor.name: tensor for tensor in model.graph.initializer if _one(tensor)}
@@ -143,10 +143,10 @@ def min_clip(source: Path, into: Path, _: Means) -> Change:
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     onnx.save(model, into)
-    return Change(matched)
+    return PassChange(matched)
 
 
-def opset_19(source: Path, into: Path, _: Means) -> Change:
+def opset_19(source: Path, into: Path, _: PassTools) -> PassChange:
     """Operators of version 19 at most. Raises ModelError: one has no older form."""
     model = onnx.load(source)
     was = _version(model)
@@ -157,20 +157,20 @@ def opset_19(source: Path, into: Path, _: Means) -> Change:
             raise ModelError(f"{source.name}: cannot be written with operators of version 19: {error}") from error
     model.ir_version = min(model.ir_version, _RKNN_IR)
     onnx.save(model, into)
-    return Change(int(was > _MOST_RKNN), f"operators of version {_version(model)}, were {was}")
+    return PassChange(int(was > _MOST_RKNN), f"operators of version {_version(model)}, were {was}")
 
 
-def lift(source: Path, into: Path, _: Means) -> Change:
+def lift(source: Path, into: Path, _: PassTools) -> PassChange:
     """Constants become initializers."""
     model = ir.load(source)
     before = sum(node.op_type == "Constant" for node in model.graph)
     ir.passes.common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     ir.passes.common.RemoveUnusedNodesPass()(model)
     _saved(model, into)
-    return Change(before - sum(node.op_type == "Constant" for node in model.graph))
+    return PassChange(before - sum(node.op_type == "Constant" for node in model.graph))
 
 
-def quantise_qnn(source: Path, into: Path, means: Means) -> Change:
+def quantise_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
     """8 bit as QNN wants it."""
 
     def done() -> None:
@@ -181,7 +181,7 @@ def quantise_qnn(source: Path, into: Path, means: Means) -> Change:
     return _quantised(source, into, means, done)
 
 
-def quantise(source: Path, into: Path, means: Means) -> Change:
+def quantise(source: Path, into: Path, means: PassTools) -> PassChange:
     """8 bit, weights by channel."""
 
     def done() -> None:
@@ -192,7 +192,7 @@ def quantise(source: Path, into: Path, means: Means) -> Change:
     return _quantised(source, into, means, done)
 
 
-def compile_qnn(source: Path, into: Path, means: Means) -> Change:
+def compile_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
     """A context binary for one chip, within an ONNX file. Raises ModelError: the provider does not take the model."""
     row = backends.BACKENDS["qnn"]
     chosen = provider(row.module)
@@ -207,26 +207,30 @@ def compile_qnn(source: Path, into: Path, means: Means) -> Change:
         raise ModelError(f"{chosen.name} cannot compile the model for soc_model {means.soc}: {error}") from error
     if not into.exists():
         raise ModelError(f"{chosen.name} compiled nothing of the model for soc_model {means.soc}")
-    return Change(sum(node.op == "EPContext" for node in onnxfile.read(into).operations), f"for soc_model {means.soc}")
+    return PassChange(
+        sum(node.op == "EPContext" for node in onnxfile.read(into).operations), f"for soc_model {means.soc}"
+    )
 
 
-PASSES: dict[str, Callable[[Path, Path, Means], Change]] = {
+PASSES: dict[str, Callable[[Path, Path, PassTools], PassChange]] = {
     made.__name__: made
     for made in (prepare, fuse, gelu_sigmoid, gelu_erf, min_clip, opset_19, lift, quantise_qnn, quantise, compile_qnn)
 }
 """By the names of the table."""
 
 
-def _quantised(source: Path, into: Path, means: Means, done: Callable[[], None]) -> Change:
+def _quantised(source: Path, into: Path, means: PassTools, done: Callable[[], None]) -> PassChange:
     """Quantise, or open up what was quantised before where layers are kept."""
     model = onnx.load(source)
     _check_names(model, means.keep)
     if is_quantised(model):
-        opened = Quantised(model, {})
+        opened = QuantisedGraph(model, {})
         onnx.save(opened.without(means.keep) if means.keep else model, into)
-        return Change(len(means.keep), f"quantised before, {len(opened.layers) - len(means.keep)} layers as they were")
+        return PassChange(
+            len(means.keep), f"quantised before, {len(opened.layers) - len(means.keep)} layers as they were"
+        )
     done()
-    return Change(len(Quantised(onnx.load(into), {}).layers))
+    return PassChange(len(QuantisedGraph(onnx.load(into), {}).layers))
 
 
 def _check_names(model: onnx.ModelProto, names: tuple[str, ...]) -> None:
@@ -235,13 +239,13 @@ def _check_names(model: onnx.ModelProto, names: tuple[str, ...]) -> None:
         raise ModelError(f"no layer {', '.join(missing)}: `--scan` lists the layers as they are called then")
 
 
-def _rewritten(source: Path, into: Path, how: Callable[[ir.Model], int]) -> Change:
+def _rewritten(source: Path, into: Path, how: Callable[[ir.Model], int]) -> PassChange:
     model = onnx.load(source)
     inferred = ir.from_proto(onnx.shape_inference.infer_shapes(model))  # constants take the type of what they meet
     matched = how(inferred)
     ir.passes.common.RemoveUnusedNodesPass()(inferred)
     _saved(inferred, into)
-    return Change(matched)
+    return PassChange(matched)
 
 
 def _saved(model: ir.Model, into: Path) -> None:

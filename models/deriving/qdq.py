@@ -38,7 +38,7 @@ def is_quantised(model: onnx.ModelProto) -> bool:
     return any(node.op_type in {_QUANTISE, _DEQUANTISE} for node in model.graph.node)
 
 
-class Quantised:
+class QuantisedGraph:
     """A quantised graph with what is needed to open it up.
 
     Args:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import onnx
 
-from models.deriving.qdq import Quantised, is_quantised
-from models.deriving.told import Row, Scan
+from models.deriving.qdq import QuantisedGraph, is_quantised
+from models.deriving.told import LayerCost, Scan
 from models.encoders import gate
 from models.encoders.bound import BoundEncoder
 from models.encoders.cpu import cpu_session
@@ -43,7 +43,7 @@ def scan(
     before = onnx.load(source)
     known = not is_quantised(before)
     weights = {tensor.name: tensor for tensor in before.graph.initializer} if known else {}
-    opened = Quantised(onnx.load(quantised), weights)
+    opened = QuantisedGraph(onnx.load(quantised), weights)
     trials = len(opened.layers) + min(FREED, len(opened.layers))
     truth = _answers(opened.only(()), pictures)
 
@@ -54,7 +54,7 @@ def scan(
     rows = []
     for done, layer in enumerate(opened.layers):
         told(done, trials)
-        rows.append(Row(layer.name, layer.op, cost(opened.only({layer.name}))))
+        rows.append(LayerCost(layer.name, layer.op, cost(opened.only({layer.name}))))
     rows.sort(key=lambda row: -row.alone)
     for at, row in enumerate(rows[:FREED]):
         told(len(rows) + at, trials)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from models.encoders.artefact import Manifest  # msgspec reads it
+from models.encoders.artefact import ArtefactManifest  # msgspec reads it
 
 
-class Row(msgspec.Struct, frozen=True):
+class LayerCost(msgspec.Struct, frozen=True):
     """One layer.
 
     Attributes:
@@ -36,7 +36,7 @@ class Scan(msgspec.Struct, frozen=True):
         pictures: How many it was measured on.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[LayerCost, ...]
     whole: float
     weights: bool
     pictures: int
@@ -50,7 +50,7 @@ class Scan(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(name for row in order[:count] for name in (row.name, *row.near)))
 
 
-class Told(msgspec.Struct, frozen=True):
+class ConversionProgress(msgspec.Struct, frozen=True):
     """How far a conversion is, or what came of it.
 
     Attributes:
@@ -65,4 +65,4 @@ class Told(msgspec.Struct, frozen=True):
     done: int = 0
     all: int = 0
     scan: Scan | None = None
-    manifest: Manifest | None = None
+    manifest: ArtefactManifest | None = None

@@ -52,7 +52,7 @@ class Encoder(Protocol):
         """What runs where; constant after construction."""
 
 
-class Reading(NamedTuple):
+class PictureFormat(NamedTuple):
     """How a model wants its picture.
 
     Attributes:
@@ -66,7 +66,7 @@ class Reading(NamedTuple):
     deviation: tuple[float, float, float] = (128.0, 128.0, 128.0)
 
     @classmethod
-    def of(cls, settings: EncodeSettings) -> Reading:
+    def of(cls, settings: EncodeSettings) -> PictureFormat:
         """That of a configuration, which is of a model of one's own."""
         return cls(settings.layout, settings.mean, settings.deviation)
 
@@ -90,11 +90,11 @@ class Reading(NamedTuple):
 _SIDE_MOST = 4096
 """Pixels: more than any encoder looks at; a file that says more is damaged, or means harm."""
 
-OURS = Reading()
+OURS = PictureFormat()
 """Of the bundled encoder, as EfficientNet-Lite was trained: ImageNet's mean and deviation cost it a tenth."""
 
 
-def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: Reading = OURS) -> None:
+def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: PictureFormat = OURS) -> None:
     """Writes a picture into an encoder's input in place, asking for no memory.
 
     Args:
@@ -120,7 +120,7 @@ def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: Reading =
 
 
 @functools.cache
-def _values(reading: Reading) -> NDArray[np.float32]:
+def _values(reading: PictureFormat) -> NDArray[np.float32]:
     """What each code of a pixel becomes, (3, 256) float32 of R, G and B."""
     mean, deviation = np.array(reading.mean)[:, None], np.array(reading.deviation)[:, None]
     values: NDArray[np.float32] = ((np.arange(256) - mean) / deviation).astype(np.float32)

@@ -22,7 +22,7 @@ from pipeline.core.decoding import decode
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from models.encoders import Reading
+    from models.encoders import PictureFormat
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
@@ -62,7 +62,7 @@ class Calibration(msgspec.Struct, frozen=True):
     count: int
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Provenance(msgspec.Struct, frozen=True):
     """All that changes the bytes of an artefact.
 
     Attributes:
@@ -70,7 +70,7 @@ class Facts(msgspec.Struct, frozen=True):
         target: For which accelerator.
         soc: Chip that it was compiled for; empty: it is for no chip in particular.
         passes: What was done, each as NAME/VERSION.
-        layout: See `Reading`, as the next two.
+        layout: See `PictureFormat`, as the next two.
         mean: Of R, G and B.
         deviation: The same.
         calibration: None where no ranges were measured.
@@ -114,7 +114,7 @@ class Passed(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class ArtefactManifest(msgspec.Struct, frozen=True):
     """What a folder holds and what it was made from.
 
     Attributes:
@@ -136,7 +136,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     format: int
     source: str
-    facts: Facts
+    facts: Provenance
     digest: str
     command: str
     passes: tuple[Passed, ...]
@@ -150,7 +150,7 @@ class Manifest(msgspec.Struct, frozen=True):
     seal: str = ""
 
     @property
-    def sealed(self) -> Manifest:
+    def sealed(self) -> ArtefactManifest:
         """The same with the seal that belongs to it."""
         plain = msgspec.structs.replace(self, seal="")
         return msgspec.structs.replace(
@@ -158,12 +158,12 @@ class Manifest(msgspec.Struct, frozen=True):
         )
 
 
-def folder_name(stem: str, facts: Facts) -> str:
+def folder_name(stem: str, facts: Provenance) -> str:
     """What the folder of an artefact is called: it changes with the facts."""
     return f"{stem}-{facts.target}-{facts.digest[:_DIGITS]}"
 
 
-def outdated(made: Facts, here: Facts) -> list[str]:
+def outdated(made: Provenance, here: Provenance) -> list[str]:
     """What of the facts is no longer true, a line each; that something else was asked for is no such thing."""
     told = []
     if made.source != here.source:
@@ -182,7 +182,7 @@ def outdated(made: Facts, here: Facts) -> list[str]:
     return told
 
 
-def _versions(facts: Facts) -> list[tuple[str, str]]:
+def _versions(facts: Provenance) -> list[tuple[str, str]]:
     """Name and version of each pass."""
     return [(name, version) for name, _, version in (one.partition("/") for one in facts.passes)]
 
@@ -192,7 +192,7 @@ def _short(value: object) -> str:
     return (f"{text[:12]}..." if len(text) == hashlib.sha256().digest_size * 2 else text) or "none"
 
 
-def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
+def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManifest:
     """The manifest of a folder, proved to be as it was written.
 
     Args:
@@ -206,7 +206,7 @@ def read(folder: Path, again: str = "pipeline models convert") -> Manifest:
     if path.exists() and not (path.is_file() and path.stat().st_size <= _MANIFEST_MOST):
         raise ModelError(f"{path} is no manifest: run `{again}` again")
     try:
-        found = decode(files.read_bounded(path, _MANIFEST_MOST), Manifest)
+        found = decode(files.read_bounded(path, _MANIFEST_MOST), ArtefactManifest)
     except PermissionError as error:
         raise ModelError(_forbidden(path)) from error
     except (OSError, msgspec.DecodeError) as error:
@@ -230,14 +230,14 @@ def _forbidden(path: Path) -> str:
     return f"{path} may not be read by this user: permit it, e.g. by chmod -R a+rX {path.parent}"
 
 
-def written(folder: Path, manifest: Manifest) -> Manifest:
+def written(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
     """Seal a folder's manifest and write it, the last thing that is written into it. Returns it. Raises OSError."""
     sealed = manifest.sealed
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
     return sealed
 
 
-def whole(folder: Path, manifest: Manifest, again: str = "pipeline models convert") -> Path:
+def whole(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
     """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
     file = folder / manifest.file
     if file.is_symlink():
@@ -256,7 +256,7 @@ def whole(folder: Path, manifest: Manifest, again: str = "pipeline models conver
     return file
 
 
-def opened(settings: EncodeSettings, model: Path, reading: Reading) -> Path:
+def opened(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
     """The file that a configuration's `encode.artefact` means, proved to be made of this model for this back end.
 
     A file with no manifest beside it that names it (a .mnn or .rknn that another tool made) is taken as it is.
@@ -279,7 +279,7 @@ def opened(settings: EncodeSettings, model: Path, reading: Reading) -> Path:
         raise ModelError(f"encode.artefact: {path}: {error.strerror}") from error
 
 
-def _opened(path: Path, settings: EncodeSettings, model: Path, reading: Reading) -> Path:
+def _opened(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
     """The same. Raises OSError: a folder may not be looked into."""
     if path.name == MANIFEST:
         raise ModelError(f"encode.artefact: {path} is a manifest: name its folder, {path.parent}")
@@ -309,7 +309,7 @@ def _check_kind(path: Path, settings: EncodeSettings) -> None:
         raise ModelError(f"encode.artefact: {path}: back end {settings.backend} opens a {suffix} file: name one")
 
 
-def _remedy(settings: EncodeSettings, model: Path, reading: Reading, manifest: Manifest | None) -> str:
+def _remedy(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
     """What to do to have what the configuration wants."""
     if wanted := _command(settings, model, reading, manifest):
         then = ", let rknn-toolkit2 make a .rknn file of it" if settings.backend == "rknn" else ""
@@ -320,7 +320,7 @@ def _remedy(settings: EncodeSettings, model: Path, reading: Reading, manifest: M
     return f"what back end {settings.backend} opens is made by {tool}: name that file in encode.artefact{served}"
 
 
-def _command(settings: EncodeSettings, model: Path, reading: Reading, manifest: Manifest | None) -> str:
+def _command(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
     """The command that makes what a configuration wants, as far as it or an earlier conversion tells; empty: none."""
     target = _TARGETS.get(settings.backend, "")
     if manifest and settings.backend in SERVES.get(manifest.facts.target, ()):
@@ -347,7 +347,7 @@ def _is_quantised(model: Path) -> bool:
         return False  # what is wrong with it is told elsewhere
 
 
-def _either(manifest: Manifest) -> str:
+def _either(manifest: ArtefactManifest) -> str:
     return " or ".join(sorted(SERVES.get(manifest.facts.target, ())))
 
 
@@ -361,7 +361,7 @@ def _vouched(file: Path) -> bool:
         return file.suffix == ".onnx"  # it can be of nobody else
 
 
-def _stale(manifest: Manifest, settings: EncodeSettings, source: str, reading: Reading) -> list[str]:
+def _stale(manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat) -> list[str]:
     """Why a manifest's artefact is not for this configuration, as far as the device that runs it can tell."""
     facts, told = manifest.facts, []
     if facts.source != source:

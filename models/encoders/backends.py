@@ -6,7 +6,7 @@ import importlib.metadata
 import importlib.util
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from models.encoders import OURS, Reading, artefact, onnxfile
+from models.encoders import OURS, PictureFormat, artefact, onnxfile
 from models.foreign import foreign
 from pipeline.core.errors import ModelError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.encoders import Encoder
-    from models.encoders.onnxfile import Graph
+    from models.encoders.onnxfile import OnnxGraph
     from pipeline.core.settings import EncodeSettings
 
 Engine = Literal["cpu", "plugin_ep", "mnn", "rknn"]
@@ -52,7 +52,7 @@ BACKENDS: dict[str, Backend] = {
 # fmt: on
 
 
-class State(NamedTuple):
+class BackendState(NamedTuple):
     """Whether a back end can be used here.
 
     Attributes:
@@ -92,7 +92,7 @@ def chosen(settings: EncodeSettings) -> Backend:
     return found._replace(options={**found.options, **settings.options})
 
 
-def file(settings: EncodeSettings, model: Path, reading: Reading = OURS) -> Path:
+def file(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
     """What is opened: what was made of the model for this back end; the model itself where nothing was.
 
     Raises:
@@ -101,7 +101,7 @@ def file(settings: EncodeSettings, model: Path, reading: Reading = OURS) -> Path
     return artefact.opened(settings, model, reading) if settings.artefact else model
 
 
-def open_encoder(found: Backend, model: Path, made: Path, graph: Graph) -> Any:
+def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> Any:
     """Open an encoder without any proof of where it runs: for the gate and the report alone.
 
     Args:
@@ -145,24 +145,24 @@ def baseline(model: Path) -> Encoder:
         return CpuEncoder(model)
 
 
-def survey() -> list[State]:
+def survey() -> list[BackendState]:
     """What is installed and usable of every row. Loads native code: in a process of its own, as it may write or die."""
     return [_state(name, found) for name, found in BACKENDS.items() if found.module]
 
 
-def _state(name: str, found: Backend) -> State:
+def _state(name: str, found: Backend) -> BackendState:
     try:
         version = importlib.metadata.version(found.package)
     except importlib.metadata.PackageNotFoundError:
         remedy = (
             f"pip install 'fieldwatch[{found.extra}]'" if found.extra else f"install {found.package} for this board"
         )
-        return State(name, "", usable=False, devices=(), reason=f"not installed: {remedy}")
+        return BackendState(name, "", usable=False, devices=(), reason=f"not installed: {remedy}")
     try:
         devices, reason = _devices(found)
     except ModelError as error:
         devices, reason = (), str(error)
-    return State(name, version, usable=not reason, devices=devices, reason=reason)
+    return BackendState(name, version, usable=not reason, devices=devices, reason=reason)
 
 
 def _devices(found: Backend) -> tuple[tuple[str, ...], str]:

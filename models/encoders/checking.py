@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models import catalog
-from models.encoders import OURS, Reading, artefact, backends, onnxfile
+from models.encoders import OURS, PictureFormat, artefact, backends, onnxfile
 from models.encoders.commands import SOC, is_soc
 from models.encoders.remedies import remedy
 from models.tags import VectorTable
@@ -16,7 +16,7 @@ from pipeline.core.errors import ModelError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from models.encoders.onnxfile import Graph
+    from models.encoders.onnxfile import OnnxGraph
     from pipeline.core.settings import EncodeSettings
 
 
@@ -38,12 +38,12 @@ def problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
         yield "encode.options", f"soc_model is {soc!r}, where the chip is {SOC}"
     if settings.artefact and settings.backend != "cpu":
         try:
-            artefact.opened(settings, model, Reading.of(settings) if settings.own else OURS)
+            artefact.opened(settings, model, PictureFormat.of(settings) if settings.own else OURS)
         except ModelError as error:
             yield "encode.artefact", str(error).removeprefix("encode.artefact: ")
 
 
-def _model(settings: EncodeSettings) -> tuple[Path, Graph]:
+def _model(settings: EncodeSettings) -> tuple[Path, OnnxGraph]:
     """The file and what is in it. Raises ModelError: it is not there, another one, or no encoder."""
     if settings.own:
         catalog.own(Path(settings.model), settings.sha256)
@@ -52,7 +52,7 @@ def _model(settings: EncodeSettings) -> tuple[Path, Graph]:
     return found, onnxfile.read(found)
 
 
-def _own(settings: EncodeSettings, graph: Graph) -> Iterator[tuple[str, str]]:
+def _own(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tuple[str, str]]:
     """What a model of the operator's own has not, or has otherwise."""
     if len(graph.inputs) != 1:
         names = ", ".join(value.name for value in graph.inputs)
@@ -63,7 +63,7 @@ def _own(settings: EncodeSettings, graph: Graph) -> Iterator[tuple[str, str]]:
         yield "encode.model", f"dimensions are not fixed ({given}): {remedy(settings.backend, 'dynamic')}"
         return
     try:
-        Reading.of(settings).side(_fixed(graph.inputs[0].shape))
+        PictureFormat.of(settings).side(_fixed(graph.inputs[0].shape))
     except ModelError as error:
         yield "encode.layout", f"{settings.model}: {error}"
     found = {value.name: value.shape for value in graph.outputs}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from models.encoders import OURS, Reading
+from models.encoders import OURS, PictureFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ def command(  # noqa: PLR0917  # one option each
     target: str,
     soc: str = "",
     calibration: str = "",
-    reading: Reading = OURS,
+    reading: PictureFormat = OURS,
     keep: Sequence[str] = (),
     *,
     eight_bit: bool = False,

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 import structlog
 
-from models.encoders import OURS, Reading, backends, fill, onnxfile
+from models.encoders import OURS, PictureFormat, backends, fill, onnxfile
 from models.encoders.placement import CASTS, Node, Placement, by_kind
 from models.encoders.remedies import remedy
 from models.foreign import foreign
@@ -71,7 +71,7 @@ class Wrong(NamedTuple):
     cosine: float
 
 
-class Evidence(NamedTuple):
+class GateEvidence(NamedTuple):
     """What was found out about one model on one back end.
 
     Attributes:
@@ -103,18 +103,18 @@ class Admission(NamedTuple):
     encoder: Encoder | None
     state: State
     details: Details
-    evidence: Evidence
+    evidence: GateEvidence
     reasons: tuple[str, ...] = ()
 
 
-def problems(found: Evidence, policy: Policy) -> tuple[str, ...]:
+def problems(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
     """Why this is not what was asked for; each names the thing and the remedy."""
     if found.failure or found.placement is None or found.cosine is None:
         return (found.failure or "it gave no answer",)
     return tuple(text for text in (*_misplaced(found, policy), _wrong(found, policy)) if text)
 
 
-def _misplaced(found: Evidence, policy: Policy) -> tuple[str, ...]:
+def _misplaced(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
     placement = found.placement
     assert placement is not None
     if placement.verdict == "cpu_baseline":
@@ -134,7 +134,7 @@ def _misplaced(found: Evidence, policy: Policy) -> tuple[str, ...]:
     )
 
 
-def _wrong(found: Evidence, policy: Policy) -> str:
+def _wrong(found: GateEvidence, policy: Policy) -> str:
     assert found.cosine is not None
     if found.cosine >= policy.min_cosine:
         return ""
@@ -151,7 +151,7 @@ def _remedies(backend: str, left: Sequence[Node]) -> str:
     return "; ".join(dict.fromkeys(remedy(backend, op) for op in sorted(causes)))
 
 
-def course(found: Evidence, policy: Policy) -> Course:
+def course(found: GateEvidence, policy: Policy) -> Course:
     """What to use. Wrong answers and no answers are never used, whatever the policy."""
     if not problems(found, policy):
         baseline = found.placement is not None and found.placement.verdict == "cpu_baseline"
@@ -166,7 +166,7 @@ def course(found: Evidence, policy: Policy) -> Course:
             return "cpu"
 
 
-def details(model: str, found: Evidence, policy: Policy) -> Details:
+def details(model: str, found: GateEvidence, policy: Policy) -> Details:
     """What an operator is told, the same in every run of the same device."""
     told: Details = {"model": model, "backend": found.backend, "runs_on": course(found, policy)}
     if found.placement is not None:
@@ -197,7 +197,7 @@ def processor(model: Path) -> Encoder:
 
 
 def admit(
-    model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0, reading: Reading = OURS
+    model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0, reading: PictureFormat = OURS
 ) -> Admission:
     """Open the configured back end, let it prove itself, and decide what to use.
 
@@ -213,7 +213,7 @@ def admit(
     """
     policy = Policy.of(settings)
     if settings.backend == "cpu":
-        return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, Evidence("cpu"))
+        return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu"))
     encoder, found = examined(model, settings, trace_s, reading)
     way, reasons, told = course(found, policy), problems(found, policy), details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
@@ -223,7 +223,7 @@ def admit(
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
 
 
-def unopened(model: Path, settings: EncodeSettings, reading: Reading = OURS) -> tuple[str, str] | None:
+def unopened(model: Path, settings: EncodeSettings, reading: PictureFormat = OURS) -> tuple[str, str] | None:
     """What of the operator's own files native code cannot open: the setting that names it, and why; None: nothing.
 
     An accelerator that is not here proves nothing of its files; the CPU opens every ONNX file, and MNN brings its own.
@@ -245,7 +245,9 @@ def unopened(model: Path, settings: EncodeSettings, reading: Reading = OURS) -> 
     return None
 
 
-def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Reading = OURS) -> tuple[Any, Evidence]:
+def examined(
+    model: Path, settings: EncodeSettings, trace_s: float, reading: PictureFormat = OURS
+) -> tuple[Any, GateEvidence]:
     """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
 
     Raises:
@@ -255,7 +257,7 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Rea
     graph = onnxfile.read(model)
     if graph.dynamic:
         text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
-        return None, Evidence(name, text)
+        return None, GateEvidence(name, text)
     try:
         with foreign("it opened the model and cannot run it"):
             encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
@@ -263,19 +265,19 @@ def examined(model: Path, settings: EncodeSettings, trace_s: float, reading: Rea
             given = answers(encoder, pictures)  # the first run warms up
             placement = encoder.placement()
     except ModelError as error:
-        return None, Evidence(name, f"{error}{_hint(name, str(error))}")
+        return None, GateEvidence(name, f"{error}{_hint(name, str(error))}")
     similar = least_cosine(given, answers(backends.baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
         wrong = first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
-    return encoder, Evidence(name, "", placement, similar, wrong)
+    return encoder, GateEvidence(name, "", placement, similar, wrong)
 
 
 def _hint(backend: str, text: str) -> str:
     return f": {remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
 
 
-def probes(shape: Sequence[int], count: int = PROBES, reading: Reading = OURS) -> list[NDArray[np.float32]]:
+def probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = OURS) -> list[NDArray[np.float32]]:
     """Inputs that say something about a model, the same on every machine: drawn pictures where it reads pictures.
 
     Args:
@@ -340,7 +342,7 @@ def first_wrong(
     model: Path,
     limit: float,
     within_s: float,
-    reading: Reading = OURS,
+    reading: PictureFormat = OURS,
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> Wrong | None:

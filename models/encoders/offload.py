@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from models.encoders import Reading, backends, gate
+from models.encoders import PictureFormat, backends, gate
 from models.encoders.remedies import remedy
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _RUNS = 3  # timed, after one that warms up
 _TRACE_S = 600.0
 
 
-class Share(msgspec.Struct, frozen=True):
+class DeviceShare(msgspec.Struct, frozen=True):
     """What one provider runs.
 
     Attributes:
@@ -49,7 +49,7 @@ class Left(msgspec.Struct, frozen=True):
     change: str
 
 
-class Report(msgspec.Struct, frozen=True):
+class OffloadReport(msgspec.Struct, frozen=True):
     """The whole of it.
 
     Attributes:
@@ -74,7 +74,7 @@ class Report(msgspec.Struct, frozen=True):
     accepted: bool
     runs_on: str
     partitions: int
-    shares: tuple[Share, ...]
+    shares: tuple[DeviceShare, ...]
     left: tuple[Left, ...]
     casts: tuple[str, ...]
     cosine: float | None
@@ -83,7 +83,7 @@ class Report(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-def report(model: Path, name: str, settings: EncodeSettings) -> Report:
+def report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
     """Examine a model as the gate does, without a limit of time, and profile it. Loads native code.
 
     Raises:
@@ -91,14 +91,14 @@ def report(model: Path, name: str, settings: EncodeSettings) -> Report:
     """
     policy = gate.Policy.of(settings)
     chosen = backends.chosen(settings)
-    reading = Reading.of(settings)
+    reading = PictureFormat.of(settings)
     _, found = gate.examined(model, settings, _TRACE_S, reading)
     times: dict[str, float] = {}
     if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:
         times = profiled(chosen, backends.file(settings, model, reading))
     reasons = gate.problems(found, policy)
     placement = found.placement
-    return Report(
+    return OffloadReport(
         model=name,
         backend=settings.backend,
         verdict=placement.verdict if placement else "",
@@ -115,12 +115,12 @@ def report(model: Path, name: str, settings: EncodeSettings) -> Report:
     )
 
 
-def _shares(placement: Placement, times: Mapping[str, float]) -> tuple[Share, ...]:
+def _shares(placement: Placement, times: Mapping[str, float]) -> tuple[DeviceShare, ...]:
     parts: dict[str, int] = defaultdict(int)
     for part in placement.parts:
         parts[part.provider] += 1
     order = sorted(placement.nodes.items(), key=lambda item: item[0] != placement.requested)
-    return tuple(Share(name, count, parts[name], times.get(name)) for name, count in order)
+    return tuple(DeviceShare(name, count, parts[name], times.get(name)) for name, count in order)
 
 
 def _left(backend: str, nodes: Iterable[Node]) -> tuple[Left, ...]:

@@ -45,7 +45,7 @@ class Value(NamedTuple):
     shape: tuple[int | str, ...]
 
 
-class Graph(NamedTuple):
+class OnnxGraph(NamedTuple):
     """What a graph consists of, weights left out."""
 
     operations: tuple[Operation, ...]
@@ -77,7 +77,7 @@ class Graph(NamedTuple):
         )
 
 
-def read(path: Path) -> Graph:
+def read(path: Path) -> OnnxGraph:
     """The graph of an ONNX file.
 
     Raises:
@@ -91,7 +91,7 @@ def read(path: Path) -> Graph:
         raise ModelError(f"{path} is no ONNX file, or is damaged: {error}") from error
 
 
-def parse(model: bytes) -> Graph:
+def parse(model: bytes) -> OnnxGraph:
     """The graph of a serialised model.
 
     Raises:
@@ -115,7 +115,7 @@ def parse(model: bytes) -> Graph:
                 weights.update(_texts(content, _TENSOR_NAME))
     if not operations:
         raise ValueError("there is no graph in it")
-    return Graph(tuple(operations), tuple(one for one in inputs if one.name not in weights), tuple(outputs))
+    return OnnxGraph(tuple(operations), tuple(one for one in inputs if one.name not in weights), tuple(outputs))
 
 
 def exposing(model: bytes, tensor: str) -> bytes:
@@ -128,7 +128,7 @@ def exposing(model: bytes, tensor: str) -> bytes:
     return model + _written(_MODEL_GRAPH, _written(_GRAPH_OUTPUT, value))
 
 
-def seams(graph: Graph) -> tuple[tuple[Operation, str], ...]:
+def seams(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]:
     """Every operation that computes, with the tensor by which its result can be seen, in the graph's order.
 
     Behind an operation that is quantised and dequantised again this is what comes out of the latter, so that the group

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ERRORS = 3
 
 
-class Device(NamedTuple):
+class ProviderDevice(NamedTuple):
     """A device that a provider offers: its kind (CPU, GPU, NPU), who made it, and the runtime's own object."""
 
     kind: str
@@ -33,10 +33,10 @@ class Provider(NamedTuple):
     """A provider whose library is loaded, with the devices it offers here; there may be none."""
 
     name: str
-    devices: tuple[Device, ...]
+    devices: tuple[ProviderDevice, ...]
 
     @property
-    def best(self) -> Device | None:
+    def best(self) -> ProviderDevice | None:
         """An NPU before a GPU before anything else."""
         order = {"NPU": 0, "GPU": 1}
         return min(self.devices, key=lambda device: order.get(device.kind, 2), default=None)
@@ -63,7 +63,7 @@ def provider(module: str) -> Provider:
             if "already registered" not in str(error):  # by an earlier call, with no device on offer
                 raise ModelError(f"the library of {module} cannot be loaded: {error}") from error
     found = (one for one in ort.get_ep_devices() if one.ep_name == name)
-    return Provider(name, tuple(Device(one.device.type.name, one.device.vendor, one) for one in found))
+    return Provider(name, tuple(ProviderDevice(one.device.type.name, one.device.vendor, one) for one in found))
 
 
 def plugin_session(

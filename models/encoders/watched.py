@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import structlog
 
-from models.encoders import OURS, Reading
+from models.encoders import OURS, PictureFormat
 from models.encoders.gate import answers, least_cosine, probes
 from models.foreign import foreign
 from pipeline.core import files
@@ -87,7 +87,7 @@ class Watched:
     """
 
     def __init__(  # all of it is one device
-        self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark, reading: Reading = OURS
+        self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark, reading: PictureFormat = OURS
     ) -> None:
         self._encoder: Any = encoder
         self._baseline = baseline

@@ -46,7 +46,7 @@ _SMALL_FILES = 16_000_000
 """Room for what is not weights: tokenizer, graph and texts, about 5 MB for 150,000 tokens."""
 
 
-class Job(NamedTuple):
+class ModelJob(NamedTuple):
     """A conversion.
 
     Attributes:
@@ -64,7 +64,7 @@ class Job(NamedTuple):
     licence: str = ""
 
 
-class Ready(NamedTuple):
+class PlannedModel(NamedTuple):
     """A conversion that was planned: everything that can be refused has been.
 
     Attributes:
@@ -75,11 +75,11 @@ class Ready(NamedTuple):
         manifest: As it will be, but for the files.
     """
 
-    job: Job
+    job: ModelJob
     model: Gguf
-    planned: weights.Plan
+    planned: weights.WeightPlan
     version: str
-    manifest: folder.Manifest
+    manifest: folder.ModelManifest
 
     @property
     def size(self) -> int:
@@ -88,7 +88,7 @@ class Ready(NamedTuple):
         return self.planned.size + _SMALL_FILES + (0 if self.planned.tied else 2 * rows * columns)
 
 
-def prepare(job: Job) -> Ready:
+def prepare(job: ModelJob) -> PlannedModel:
     """Open, check and plan; about half a second for 100 MB, most of it for the source's hash.
 
     Raises:
@@ -100,7 +100,7 @@ def prepare(job: Job) -> Ready:
     tokenizer.vocabulary(model)
     adapter = Adapter(job.adapter) if job.adapter else None
     planned = weights.plan(model, layout.graph(name), shape, job.recipe, adapter)
-    manifest = folder.Manifest(
+    manifest = folder.ModelManifest(
         format=folder.FORMAT,
         title=str(model.metadata.get("general.name", job.source.stem)),
         files={},
@@ -113,10 +113,12 @@ def prepare(job: Job) -> Ready:
         layers=planned.layers,
         tools={"converter": CONVERTER, "numpy": np.__version__},
     )
-    return Ready(job, model, planned, _version(manifest), manifest)
+    return PlannedModel(job, model, planned, _version(manifest), manifest)
 
 
-def run(ready: Ready, target: Path, told: Callable[[int, int], None] = lambda _done, _all: None) -> folder.Manifest:
+def run(
+    ready: PlannedModel, target: Path, told: Callable[[int, int], None] = lambda _done, _all: None
+) -> folder.ModelManifest:
     """Write the folder: all of it, or nothing.
 
     Args:
@@ -145,7 +147,7 @@ def run(ready: Ready, target: Path, told: Callable[[int, int], None] = lambda _d
     return manifest
 
 
-def _model_config(ready: Ready, words: tokenizer.Vocabulary, tied: list[int]) -> dict[str, object]:
+def _model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
     """What the engine has to know of the model beyond its graph."""
     shape = layout.shape(ready.model)
     found: dict[str, object] = {
@@ -162,7 +164,7 @@ def _model_config(ready: Ready, words: tokenizer.Vocabulary, tied: list[int]) ->
     return found | ({"tie_embeddings": tied} if tied else {})
 
 
-def _version(manifest: folder.Manifest) -> str:
+def _version(manifest: folder.ModelManifest) -> str:
     """A name that two conversions share when, and only when, they give the same bytes."""
     parts = [manifest.source, manifest.template, manifest.adapter]
     hashes = [part.sha256 if part else "" for part in parts]

@@ -93,7 +93,7 @@ class Counts:
     misses: int = 0
 
 
-class Pace:
+class ForwardPace:
     """How long forwards take, by how many tokens they read: the slowest of the last few, as plans are to be kept."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Session:
         self.engine = engine
         self.cached = 0
         self.counts = Counts()
-        self.pace = Pace()
+        self.pace = ForwardPace()
         self._held: list[Part] = []
 
     def read(self, parts: Sequence[Part]) -> Iterator[int]:

@@ -42,7 +42,7 @@ class Origin(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
+class ModelManifest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a folder holds and what it was made from. It tells no time: the same input gives the same bytes.
 
     Attributes:
@@ -83,7 +83,7 @@ class Manifest(msgspec.Struct, frozen=True, omit_defaults=True):
         return sum(file.bytes for file in self.files.values())
 
 
-def read(folder: Path) -> Manifest:
+def read(folder: Path) -> ModelManifest:
     """Read the manifest of a folder.
 
     Raises:
@@ -91,7 +91,7 @@ def read(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        found = decode(files.read_bounded(path), Manifest)
+        found = decode(files.read_bounded(path), ModelManifest)
     except (OSError, msgspec.DecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"{path} cannot be read ({reason}): convert or pull the model again") from error
@@ -102,7 +102,7 @@ def read(folder: Path) -> Manifest:
     return found
 
 
-def write(folder: Path, manifest: Manifest) -> None:
+def write(folder: Path, manifest: ModelManifest) -> None:
     """Write the manifest of a folder."""
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
     (folder / MANIFEST).write_bytes(text + b"\n")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from models.llm.engine import Logits
-    from models.llm.tokenizer import Vocabulary
+    from models.llm.tokenizer import TokenVocabulary
 
 _BITS = 32
 
@@ -27,7 +27,7 @@ class Grammars:
         encode: Text as token numbers.
     """
 
-    def __init__(self, words: Vocabulary, encode: Callable[[str], list[int]]) -> None:
+    def __init__(self, words: TokenVocabulary, encode: Callable[[str], list[int]]) -> None:
         self._size = len(words.tokens)
         wrapper = TokenizerWrapper(_Tokens(words, encode))
         self._tokenizer = LLTokenizer(wrapper, self._size, slices=[])
@@ -96,7 +96,7 @@ class Matcher:
 class _Tokens:
     """A vocabulary as llguidance asks for it."""
 
-    def __init__(self, words: Vocabulary, encode: Callable[[str], list[int]]) -> None:
+    def __init__(self, words: TokenVocabulary, encode: Callable[[str], list[int]]) -> None:
         self.eos_token_id = words.end
         self.bos_token_id = words.begin
         special = set(words.special)

@@ -48,7 +48,7 @@ class Op(NamedTuple):
     Attributes:
         name: As exported, e.g. /layers.0/self_attn/q_proj/Linear.
         kind: What it is.
-        table: Where its parameters are, for the methods of `Graph`.
+        table: Where its parameters are, for the methods of `MnnGraph`.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Matrix(NamedTuple):
     half_scales: bool
 
 
-class Graph:
+class MnnGraph:
     """A graph in memory.
 
     Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from models import catalog
-from models.llm.graph import Graph
+from models.llm.graph import MnnGraph
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def template(found: Shape, path: object) -> str:
     raise ModelError(f"{path}: there is no graph for its size ({found}); use a model of a known size: {listed}")
 
 
-def graph(name: str) -> Graph:
+def graph(name: str) -> MnnGraph:
     """Unpack a graph, after its hash was compared. Raises ModelError: it is missing, damaged or no graph."""
     file = catalog.verified(name)
-    return Graph(lzma.decompress(file.read_bytes()), str(file))
+    return MnnGraph(lzma.decompress(file.read_bytes()), str(file))
 
 
 def constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float32]]:

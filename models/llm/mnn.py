@@ -43,7 +43,7 @@ _SAID_MOST = 4000  # bytes kept of what the engine printed
 _LIBC = ctypes.CDLL(None)
 
 
-class Options(NamedTuple):
+class EngineOptions(NamedTuple):
     """How a model is run.
 
     Attributes:
@@ -82,7 +82,7 @@ class MnnEngine:
         ModelError: It cannot be loaded.
     """
 
-    def __init__(self, folder: Path, options: Options) -> None:
+    def __init__(self, folder: Path, options: EngineOptions) -> None:
         self.words = read_vocabulary(folder / "tokenizer.mtok")._replace(merges=())  # it has them itself
         self.vocabulary = len(self.words.tokens)
         self.context_tokens = options.context_tokens

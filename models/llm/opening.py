@@ -10,7 +10,7 @@ import structlog
 from models.llm import canary, folder, mapping
 from models.llm.engine import Session
 from models.llm.grammar import Grammars
-from models.llm.mnn import MnnEngine, Options, version
+from models.llm.mnn import EngineOptions, MnnEngine, version
 from models.llm.writing import write
 from pipeline.core.errors import ModelError
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from models.llm.canary import Canary
     from models.llm.engine import Part
-    from models.llm.folder import Manifest
-    from models.llm.writing import Written
+    from models.llm.folder import ModelManifest
+    from models.llm.writing import WrittenTokens
 
 log = structlog.get_logger()
 
@@ -54,11 +54,11 @@ class LanguageModel(NamedTuple):
     load_s: float
     mapped: bool
     canary: Canary
-    manifest: Manifest
+    manifest: ModelManifest
 
     def write(
         self, parts: Sequence[Part], lark: str, most: int, *, said: list[int] | None = None
-    ) -> Generator[None, None, Written]:
+    ) -> Generator[None, None, WrittenTokens]:
         """Read a prompt and write the likeliest answer of a form; one forward before each yield.
 
         Args:
@@ -83,7 +83,7 @@ class LanguageModel(NamedTuple):
         return float(self.session.logits[one] - self.session.logits[other])
 
 
-def open_model(model: Path, options: Options) -> LanguageModel:
+def open_model(model: Path, options: EngineOptions) -> LanguageModel:
     """Load a converted model.
 
     Args:
@@ -115,7 +115,7 @@ def open_model(model: Path, options: Options) -> LanguageModel:
     )
 
 
-def _mapped(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+def _mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     """From a mapping that is there, else from one that is made; without one where there is no room for it."""
     weights = mapping.Mapping(model, f"{version()}, {_ENGINE}")
     if weights.sealed():
@@ -134,12 +134,12 @@ def _mapped(model: Path, name: str, options: Options) -> tuple[MnnEngine, float,
         return _tried(model, name, options._replace(mapping=part))
 
 
-def _loaded(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+def _loaded(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     _verify(model, name)
     return _tried(model, name, options)
 
 
-def _tried(model: Path, name: str, options: Options) -> tuple[MnnEngine, float, Canary]:
+def _tried(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     began = time.perf_counter()
     engine = MnnEngine(model, options)
     load_s = time.perf_counter() - began

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from models.llm.gguf import Kind
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StorageRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the matrices of some layers are stored.
 
     Attributes:
@@ -53,7 +53,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         scales: How scales are stored. float16 saves a fifth of the file; the engine computes with float32 either way.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[StorageRule, ...]
     what: str = ""
     scales: Literal["float16", "float32"] = "float16"
 
@@ -62,7 +62,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The numpy type of the scales."""
         return np.dtype(self.scales)
 
-    def rule(self, layer: str) -> Rule:
+    def rule(self, layer: str) -> StorageRule:
         """The rule for a layer. Raises ModelError: none fits."""
         for rule in self.rules:
             if fnmatch.fnmatchcase(layer, rule.layers):

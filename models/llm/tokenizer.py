@@ -45,7 +45,7 @@ _BYTES, _SPLIT, _SEQUENCE = 1, 4, 6
 """Kinds of steps in the file."""
 
 
-class Vocabulary(NamedTuple):
+class TokenVocabulary(NamedTuple):
     """A byte-level BPE vocabulary.
 
     Attributes:
@@ -88,7 +88,7 @@ class Vocabulary(NamedTuple):
         return [number for number, kind in enumerate(self.types) if kind in types]
 
 
-def vocabulary(model: Gguf) -> Vocabulary:
+def vocabulary(model: Gguf) -> TokenVocabulary:
     """Read the vocabulary of a model.
 
     Raises:
@@ -102,7 +102,7 @@ def vocabulary(model: Gguf) -> Vocabulary:
         known = ", ".join(PRE_TOKENIZERS)
         raise ModelError(f"{model.path}: its pre-tokenizer {name} is not known here; known are {known}")
     begin = model.metadata.get("tokenizer.ggml.bos_token_id")
-    found = Vocabulary(
+    found = TokenVocabulary(
         tokens=model.value("tokenizer.ggml.tokens", list),
         types=model.value("tokenizer.ggml.token_type", list),
         merges=model.value("tokenizer.ggml.merges", list),
@@ -116,7 +116,7 @@ def vocabulary(model: Gguf) -> Vocabulary:
     return found
 
 
-def mtok(words: Vocabulary) -> bytes:
+def mtok(words: TokenVocabulary) -> bytes:
     """The file tokenizer.mtok.
 
     Raises:
@@ -141,7 +141,7 @@ def mtok(words: Vocabulary) -> bytes:
     return b"".join(parts)
 
 
-def read(path: Path) -> Vocabulary:
+def read(path: Path) -> TokenVocabulary:
     """Read a file that `mtok` wrote: a converted model has no GGUF beside it.
 
     Raises:
@@ -155,14 +155,14 @@ def read(path: Path) -> Vocabulary:
         raise ModelError(f"{path} is no tokenizer of ours ({error}): convert or pull the model again") from error
 
 
-class Decoder:
+class TokenDecoder:
     """Turns token numbers into text, one after the other; a character may be spread over several.
 
     Args:
         words: The vocabulary; control tokens give no text.
     """
 
-    def __init__(self, words: Vocabulary) -> None:
+    def __init__(self, words: TokenVocabulary) -> None:
         self._words = words
         self._pending = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -181,12 +181,12 @@ class Decoder:
         return "".join(map(self.feed, numbers)) + self.finish()
 
 
-def token_bytes(words: Vocabulary) -> list[bytes]:
+def token_bytes(words: TokenVocabulary) -> list[bytes]:
     """The bytes of every token, by number; 0.2 s for 152 000."""
     return [spelt(words, number) for number in range(len(words.tokens))]
 
 
-def spelt(words: Vocabulary, number: int) -> bytes:
+def spelt(words: TokenVocabulary, number: int) -> bytes:
     """The bytes of a token; none for control tokens. Raises IndexError for a number out of the vocabulary.
 
     Tokens that are matched as a whole are spelt in plain characters, all others in GPT-2's.
@@ -228,7 +228,7 @@ class _Reader:
         self._adds_begin = prefix > 0
         self._at = 1  # behind the normaliser, which there is none of
 
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> TokenVocabulary:
         steps = self._steps()
         _, count, _, _, rules = self._take("<BIBBI")
         tokens = {number: text for text, (number,) in ((self._text(), self._take("<I")) for _ in range(count))}
@@ -243,7 +243,7 @@ class _Reader:
         template, end = self._text(size), self._text()
         self._take("<B")
         begin, names = self._text(), {text: number for number, text in tokens.items()}
-        return Vocabulary(
+        return TokenVocabulary(
             tokens=[tokens[number] for number in range(count)],
             types=types,
             merges=[f"{tokens[left]} {tokens[right]}" for _, left, right in joined],
@@ -283,7 +283,7 @@ class _Reader:
         return found
 
 
-def _check(words: Vocabulary, model: Gguf) -> None:
+def _check(words: TokenVocabulary, model: Gguf) -> None:
     count = len(words.tokens)
     named = [words.end] if words.begin is None else [words.end, words.begin]
     if len(words.types) != count or len(set(words.tokens)) != count or not all(0 <= at < count for at in named):
@@ -293,7 +293,7 @@ def _check(words: Vocabulary, model: Gguf) -> None:
         raise ModelError(f"{model.path}: its vocabulary has tokens that are no text: use an undamaged copy")
 
 
-def _merging(words: Vocabulary) -> list[bytes]:
+def _merging(words: TokenVocabulary) -> list[bytes]:
     """The model proper: tokens by their bytes, merges by the numbers of what they join."""
     numbers = {token: number for number, token in enumerate(words.tokens)}
     rules = []

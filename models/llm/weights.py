@@ -12,7 +12,7 @@ import numpy as np
 
 from models.llm import layout, repack
 from models.llm.gguf import Kind
-from models.llm.graph import Graph, Matrix, OpKind
+from models.llm.graph import Matrix, MnnGraph, OpKind
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Linear(NamedTuple):
         )
 
 
-class Plan(NamedTuple):
+class WeightPlan(NamedTuple):
     """What will be written, in the order of the graph.
 
     Attributes:
@@ -112,7 +112,7 @@ class Plan(NamedTuple):
         adapter: Added to the matrices that name a layer.
     """
 
-    graph: Graph
+    graph: MnnGraph
     parts: tuple[Norm | Linear, ...]
     tied: bool
     scale_type: np.dtype[np.floating]
@@ -140,7 +140,7 @@ class Plan(NamedTuple):
         return dict(sorted(found.items()))
 
 
-def plan(model: Gguf, graph: Graph, shape: layout.Shape, recipe: Recipe, adapter: Adapter | None) -> Plan:
+def plan(model: Gguf, graph: MnnGraph, shape: layout.Shape, recipe: Recipe, adapter: Adapter | None) -> WeightPlan:
     """Fit a model to a graph.
 
     The graph's constants (rotary frequencies) are set to the model's own.
@@ -161,10 +161,10 @@ def plan(model: Gguf, graph: Graph, shape: layout.Shape, recipe: Recipe, adapter
             _set_frequencies(graph, op, old, frequencies)
     planner.check_all_added()
     tied = not doubled or _same_matrix(model)
-    return Plan(graph, tuple(parts), tied, recipe.scale_type, adapter)
+    return WeightPlan(graph, tuple(parts), tied, recipe.scale_type, adapter)
 
 
-def write(planned: Plan, file: BinaryIO, told: Callable[[int], None]) -> list[int]:
+def write(planned: WeightPlan, file: BinaryIO, told: Callable[[int], None]) -> list[int]:
     """Write the weight file, and patch the graph to point into it.
 
     Args:
@@ -197,7 +197,7 @@ def write(planned: Plan, file: BinaryIO, told: Callable[[int], None]) -> list[in
 
 
 def write_matrix(
-    part: Linear, planned: Plan, file: BinaryIO, told: Callable[[int], None] = lambda _: None, place: int = 0
+    part: Linear, planned: WeightPlan, file: BinaryIO, told: Callable[[int], None] = lambda _: None, place: int = 0
 ) -> int:
     """Write one matrix where the file stands; the graph is not patched.
 
@@ -248,7 +248,7 @@ class _Planner:
     def __init__(
         self,
         model: Gguf,
-        graph: Graph,
+        graph: MnnGraph,
         shape: layout.Shape,
         recipe: Recipe,
         adapter: Adapter | None,
@@ -318,7 +318,7 @@ class _Planner:
         return ModelError(f"model file {self._model.path} does not fit its graph: {what}; use a model of a known size")
 
 
-def _set_frequencies(graph: Graph, op: Op, old: tuple[float, ...], frequencies: NDArray[np.float32]) -> None:
+def _set_frequencies(graph: MnnGraph, op: Op, old: tuple[float, ...], frequencies: NDArray[np.float32]) -> None:
     """Set the rotary frequencies exactly, after checking that they are about those of the graph."""
     fits = op.name.startswith(_ROTARY) and len(old) == len(frequencies)
     if not fits or np.abs(np.array(old) - frequencies).max() > _ROTARY_TOLERANCE:
@@ -326,7 +326,7 @@ def _set_frequencies(graph: Graph, op: Op, old: tuple[float, ...], frequencies: 
     graph.set_floats(op, frequencies.tolist())
 
 
-def _rows(part: Linear, planned: Plan, first: int, last: int) -> repack.Quantised:
+def _rows(part: Linear, planned: WeightPlan, first: int, last: int) -> repack.Quantised:
     """Some rows of a matrix, as they will be stored."""
     source = part.tensor.data[first:last] if part.order is None else part.tensor.data[part.order[first:last]]
     if part.kept:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.llm.tokenizer import Decoder
+from models.llm.tokenizer import TokenDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from models.llm.engine import Part, Session
     from models.llm.grammar import Matcher
-    from models.llm.tokenizer import Vocabulary
+    from models.llm.tokenizer import TokenVocabulary
 
 
-class Written(NamedTuple):
+class WrittenTokens(NamedTuple):
     """An answer.
 
     Attributes:
@@ -41,11 +41,11 @@ def write(
     session: Session,
     parts: Sequence[Part],
     matcher: Matcher,
-    words: Vocabulary,
+    words: TokenVocabulary,
     most: int,
     *,
     said: list[int] | None = None,
-) -> Generator[None, None, Written]:
+) -> Generator[None, None, WrittenTokens]:
     """Read a prompt and write the likeliest answer that the grammar allows; one forward before each yield.
 
     Tokens that the grammar leaves no choice about are read together and cost next to nothing. An answer that was put
@@ -77,9 +77,9 @@ def write(
             watch.go()
     watch.pause()
     stops = frozenset(words.stops)
-    text = Decoder(words).text(number for number in said if number not in stops)
+    text = TokenDecoder(words).text(number for number in said if number not in stops)
     decoding_s = watch.worked_s - first_s
-    return Written(
+    return WrittenTokens(
         text=text,
         complete=matcher.ended,
         prompt=sum(map(len, parts)),

@@ -10,7 +10,7 @@ from models.asking.language import chosen
 from models.asking.prompts import Prompts
 from models.asking.weighing import Weigher, seen_in
 from models.llm import opening
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.sentences import open_sentences
 from models.table import table
 from pipeline.core.errors import ConfigError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _Judged = TypeVar("_Judged")
 
 
-class Means(NamedTuple):
+class JudgingTools(NamedTuple):
     """What verdicts are made with.
 
     Attributes:
@@ -47,7 +47,7 @@ class Means(NamedTuple):
     model: Installed | None = None
 
 
-def means(site: Site, model: str, *, encoder: bool) -> Means:
+def means(site: Site, model: str, *, encoder: bool) -> JudgingTools:
     """Open what verdicts are made with.
 
     Args:
@@ -59,7 +59,9 @@ def means(site: Site, model: str, *, encoder: bool) -> Means:
         ConfigError: The rules cannot be read, or the model is not there.
     """
     sentences = open_sentences() if encoder else None
-    return Means(site.rulebook, site.lexicon, sentences.similarity if sentences else None, chosen(site.models, model))
+    return JudgingTools(
+        site.rulebook, site.lexicon, sentences.similarity if sentences else None, chosen(site.models, model)
+    )
 
 
 class _Heard(msgspec.Struct, frozen=True):
@@ -121,7 +123,7 @@ def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], told:
 
 def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
     """In a process of its own."""
-    loaded = opening.open_model(model.path, Options(cores.threads()))
+    loaded = opening.open_model(model.path, EngineOptions(cores.threads()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
         for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):

@@ -9,7 +9,7 @@ import msgspec
 from models.llm import folder as models
 from pipeline.core import files
 from pipeline.core.bench import baseline, texts
-from pipeline.core.bench.baseline import Options, Subject
+from pipeline.core.bench.baseline import BenchOptions, Subject
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import measuring
 
@@ -70,7 +70,7 @@ def measure(
     folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
     device = measuring.device()
     before = measuring.before(folder / JSON, device, subject.sha256)
-    options = Options(threads, rounds, site.settings.describe.context_tokens)
+    options = BenchOptions(threads, rounds, site.settings.describe.context_tokens)
     found = measuring.measure(chosen.path, subject, device, options, told)
     changes = baseline.changes(before, found)
     return Measured(found, changes, keep(found, changes, folder))

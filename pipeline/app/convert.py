@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from models import catalog
 from models.deriving import job as planning
-from models.deriving.job import Job
+from models.deriving.job import EncoderJob
 from models.deriving.targets import PASSES
-from models.deriving.told import Told
-from models.encoders import OURS, Reading, artefact
+from models.deriving.told import ConversionProgress
+from models.encoders import OURS, PictureFormat, artefact
 from models.llm.folder import building
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.runtime.apart import told_apart
@@ -21,9 +21,9 @@ from pipeline.runtime.folders import one_at_a_time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from models.deriving.job import Ready
+    from models.deriving.job import PlannedEncoder
     from models.deriving.told import Scan
-    from models.encoders.artefact import Manifest
+    from models.encoders.artefact import ArtefactManifest
     from pipeline.app.site import Site
 
 _LOCK = ".lock"
@@ -31,7 +31,7 @@ _ROOM = 12  # times the model's bytes: a file for every pass, float32 beside 8 b
 _REMEDY = "nothing was left behind; the lines above may say why"
 
 
-class Pass(NamedTuple):
+class PassResult(NamedTuple):
     """What one pass did to a model.
 
     Attributes:
@@ -64,11 +64,11 @@ class Conversion(NamedTuple):
         configuration: The table of a configuration that uses it; lines of TOML.
     """
 
-    job: Job
+    job: EncoderJob
     path: Path | None
     made: bool
-    manifest: Manifest | None
-    passes: tuple[Pass, ...]
+    manifest: ArtefactManifest | None
+    passes: tuple[PassResult, ...]
     scan: Scan | None
     given: int
     stale: dict[str, list[str]]
@@ -80,32 +80,32 @@ def folder_of(site: Site) -> Path:
     return site.writable_models().root.parent / "encoders"
 
 
-def job_of(site: Site, file: str, target: str, options: dict[str, Any]) -> Job:
+def job_of(site: Site, file: str, target: str, options: dict[str, Any]) -> EncoderJob:
     """Say what is asked for; how pictures are read is the configuration's, where the options do not say it.
 
     Args:
         site: Whose settings of the encoder.
         file: An ONNX file, or a name of the catalogue.
         target: The accelerator.
-        options: Fields of `Job` and of `Reading`; what is empty among the latter is as configured.
+        options: Fields of `EncoderJob` and of `PictureFormat`; what is empty among the latter is as configured.
 
     Raises:
         ModelError: There is no such file, and no such model.
     """
     settings, options = site.settings.encode, dict(options)
     if Path(file).exists():
-        model, base = Path(file), Reading.of(settings)
+        model, base = Path(file), PictureFormat.of(settings)
     else:
         try:
             model, base = catalog.verified(catalog.encoder(file)), OURS
         except ModelError as error:
             raise ModelError(f"{file}: no such file; {error}") from error
-    reading = Reading(*(options.pop(key) or getattr(base, key) for key in Reading._fields))
+    reading = PictureFormat(*(options.pop(key) or getattr(base, key) for key in PictureFormat._fields))
     soc = options.pop("soc") or (settings.options.get("soc_model", "") if target == "qnn" else "")
-    return Job(model, target, file, soc=soc, reading=reading, **options)
+    return EncoderJob(model, target, file, soc=soc, reading=reading, **options)
 
 
-def convert(job: Job, out: Path, *, again: bool, told: Callable[[str, int, int], None]) -> Conversion:
+def convert(job: EncoderJob, out: Path, *, again: bool, told: Callable[[str, int, int], None]) -> Conversion:
     """Convert an encoder unless that was done before.
 
     Two at once wait for one another; the second finds what the first made.
@@ -137,7 +137,9 @@ def convert(job: Job, out: Path, *, again: bool, told: Callable[[str, int, int],
         return _converted(ready, out / ready.name, tell, again=again)
 
 
-def _converted(ready: Ready, target: Path, tell: Callable[[str, int, int], None], *, again: bool) -> Conversion:
+def _converted(
+    ready: PlannedEncoder, target: Path, tell: Callable[[str, int, int], None], *, again: bool
+) -> Conversion:
     """Make an artefact, or find it made."""
     job, scan = ready.job, None
     manifest = None if again or job.scan else _there(target, job.least)
@@ -147,14 +149,14 @@ def _converted(ready: Ready, target: Path, tell: Callable[[str, int, int], None]
             scan, manifest = _made(ready, part, tell)
         assert manifest is not None
     passes = tuple(
-        Pass(one.name, PASSES[one.name].what if one.name in PASSES else "", one.matched, one.cosine, one.note)
+        PassResult(one.name, PASSES[one.name].what if one.name in PASSES else "", one.matched, one.cosine, one.note)
         for one in manifest.passes
     )
     lines = tuple(planning.configuration(ready, target, manifest))
     return Conversion(job, target, made, manifest, passes, scan, _given(ready), _older(target, ready), lines)
 
 
-def _given(ready: Ready) -> int:
+def _given(ready: PlannedEncoder) -> int:
     return ready.facts.calibration.count if ready.pictures and ready.facts.calibration else 0
 
 
@@ -173,7 +175,7 @@ def _make_room(out: Path) -> None:
         ) from error
 
 
-def _there(target: Path, least: float) -> Manifest | None:
+def _there(target: Path, least: float) -> ArtefactManifest | None:
     """The manifest of what was made before, if it is whole. Raises ModelError: it is, and not good enough."""
     try:
         manifest = artefact.read(target)
@@ -185,22 +187,24 @@ def _there(target: Path, least: float) -> Manifest | None:
     return manifest
 
 
-def _made(ready: Ready, folder: Path, draw: Callable[[str, int, int], None]) -> tuple[Scan | None, Manifest | None]:
+def _made(
+    ready: PlannedEncoder, folder: Path, draw: Callable[[str, int, int], None]
+) -> tuple[Scan | None, ArtefactManifest | None]:
     """Do it in a child process, as native code may die or print."""
 
-    def work(told: Callable[[Told], None]) -> None:
+    def work(told: Callable[[ConversionProgress], None]) -> None:
         from models.deriving.derive import run  # noqa: PLC0415  # native code, and packages of an extra
 
         run(ready, folder, told)
 
     scan, manifest = None, None
-    for told in told_apart(f"the conversion of {ready.job.model}", work, Told, _REMEDY, quiet=True):
+    for told in told_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):
         draw(told.what, told.done, told.all)
         scan, manifest = told.scan or scan, told.manifest or manifest
     return scan, manifest
 
 
-def _older(target: Path, ready: Ready) -> dict[str, list[str]]:
+def _older(target: Path, ready: PlannedEncoder) -> dict[str, list[str]]:
     """What was made of the same model for the same target and is no longer true, and why.
 
     What was made of it with other options is no such thing.

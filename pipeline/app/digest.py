@@ -12,7 +12,7 @@ import msgspec
 from models.asking.digest import DigestWriter
 from models.asking.language import chosen
 from models.llm import opening
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from pipeline.app.events import undelivered
 from pipeline.app.summaries import finished
 from pipeline.core.digest import gathered, grounding, group_words, groups, periods, wording
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pipeline.core.text.filters import Filters
 
 
-class Asked(NamedTuple):
+class AskedPeriod(NamedTuple):
     """What is to be told.
 
     Attributes:
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
     cameras: frozenset[str] = frozenset()
 
 
-class Means(NamedTuple):
+class DigestTools(NamedTuple):
     """What a period is told with.
 
     Attributes:
@@ -72,7 +72,7 @@ class Means(NamedTuple):
     settings: DescribeSettings
 
 
-class Told(msgspec.Struct, frozen=True):
+class WordedGroup(msgspec.Struct, frozen=True):
     """How a model worded the sentence of one group."""
 
     text: str
@@ -123,13 +123,13 @@ def digest(site: Site, path: Path, since: str, until: str = "", camera: str = ""
         ModelError: The model that was named is not there.
     """
     zone = ZoneInfo(site.settings.site.timezone) if site.config else None
-    asked = Asked(since, until, camera, zone, frozenset(site.settings.cameras))
+    asked = AskedPeriod(since, until, camera, zone, frozenset(site.settings.cameras))
     words, limits = site.rulebook.words, site.rulebook.limits
     loudness = Loudness(words.action, words.severity, limits.speak)
-    return tell(path, asked, Means(loudness, site.filters, site.models, site.settings.describe))
+    return tell(path, asked, DigestTools(loudness, site.filters, site.models, site.settings.describe))
 
 
-def tell(path: Path, asked: Asked, means: Means) -> Digest:
+def tell(path: Path, asked: AskedPeriod, means: DigestTools) -> Digest:
     """Tell a period of a file of events. Raises what `digest` does."""
     reader = Reader(path, _asked_from(asked))
     kept = gathered.gather(line for _, line in reader.events(EventLine))
@@ -146,19 +146,19 @@ def tell(path: Path, asked: Asked, means: Means) -> Digest:
     return Digest(period, here, sentences, worded, means.loudness, reader.damaged_lines, kept_from, remarks)
 
 
-def word(made: Sequence[Group], means: Means) -> Worded:
+def word(made: Sequence[Group], means: DigestTools) -> Worded:
     """Word groups, by a model where one is in use; what it may not say, or did not come to say, by the template."""
     settings = means.settings
     model = chosen(means.store, settings.model)
     if model is None or not made:
         return Worded(tuple(map(_templated, made)))
-    options = Options(settings.threads or cores.threads(), settings.context_tokens)
-    told, silent = list[Told](), ""
+    options = EngineOptions(settings.threads or cores.threads(), settings.context_tokens)
+    told, silent = list[WordedGroup](), ""
     try:
-        told += apart("digest", lambda: _tell(model, options, made), Told)
+        told += apart("digest", lambda: _tell(model, options, made), WordedGroup)
     except ModelError as error:
         silent = str(error)
-    told += [Told("", "the model was not heard")] * (len(made) - len(told))
+    told += [WordedGroup("", "the model was not heard")] * (len(made) - len(told))
     faults = [_fault(group, one, means.lists) for group, one in zip(made, told, strict=True)]
     sentences = [
         _templated(group) if wrong else Sentence(one.text, group.ids, by="model")
@@ -168,14 +168,14 @@ def word(made: Sequence[Group], means: Means) -> Worded:
     return Worded(tuple(sentences), f"{model.name}/{model.version}", dropped, silent)
 
 
-def _asked_from(asked: Asked) -> datetime:
+def _asked_from(asked: AskedPeriod) -> datetime:
     """About when a period of now begins, before anything is read: in UTC, for want of a better zone."""
     zone = asked.zone or UTC
     until = periods.moment("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
     return periods.moment("--since", asked.since, until, zone)
 
 
-def _span(asked: Asked, found: Gathered, here: tzinfo) -> tuple[datetime, datetime]:
+def _span(asked: AskedPeriod, found: Gathered, here: tzinfo) -> tuple[datetime, datetime]:
     """The period in UTC: of recordings up to their last event, else up to now."""
     last = (found.last if found.recorded else None) or datetime.now(UTC)
     until = periods.moment("--until", asked.until, last, here) if asked.until else last
@@ -185,7 +185,7 @@ def _span(asked: Asked, found: Gathered, here: tzinfo) -> tuple[datetime, dateti
     return since, until
 
 
-def _of(asked: Asked, found: Gathered) -> Gathered:
+def _of(asked: AskedPeriod, found: Gathered) -> Gathered:
     if not asked.camera:
         return found
     known = sorted(found.cameras | asked.cameras)
@@ -194,19 +194,19 @@ def _of(asked: Asked, found: Gathered) -> Gathered:
     return found.of(asked.camera)
 
 
-def _tell(model: Installed, options: Options, made: Sequence[Group]) -> Iterator[Told]:
+def _tell(model: Installed, options: EngineOptions, made: Sequence[Group]) -> Iterator[WordedGroup]:
     """In a process of its own."""
     writer = DigestWriter(opening.open_model(model.path, options))
     for group in made:
         try:
             summary = finished(writer.write(group))
         except EngineError as error:  # a name that fills the context, say: the other groups are told all the same
-            yield Told("", str(error))
+            yield WordedGroup("", str(error))
             continue
-        yield Told(summary.text, summary.fault)
+        yield WordedGroup(summary.text, summary.fault)
 
 
-def _fault(group: Group, told: Told, lists: Filters) -> str:
+def _fault(group: Group, told: WordedGroup, lists: Filters) -> str:
     """Why a model's sentence is not shown: a list holds it back, its writer found a fault, or a second reading here."""
     if held := lists.held(told.text, group.names):
         return f"held back by the list {held}"

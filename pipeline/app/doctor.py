@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from models import catalog
-from models.encoders import OURS, Reading, gate
+from models.encoders import OURS, PictureFormat, gate
 from models.store import Store
 from pipeline.core.device import diagnosis
 from pipeline.core.device.diagnosis import Finding
@@ -16,7 +16,7 @@ from pipeline.core.errors import ConfigError, ModelError
 from pipeline.runtime import cores, examining, folders
 from pipeline.runtime.apart import apart
 from pipeline.runtime.cores import HERE
-from pipeline.runtime.examining import Device, Model
+from pipeline.runtime.examining import ExaminedDevice, ExaminedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +29,10 @@ _TRACE_S = 10.0  # as the stage does
 _SILENT = "none"  # what the configuration calls no model
 
 
-class Report(NamedTuple):
+class Diagnosis(NamedTuple):
     """All that was found, and what it means for the stages."""
 
-    device: Device
+    device: ExaminedDevice
     findings: tuple[Finding, ...]
 
     @property
@@ -41,7 +41,7 @@ class Report(NamedTuple):
         return diagnosis.troubles(self.findings)
 
 
-def examine(site: Site, sysfs: Path | None) -> Report:
+def examine(site: Site, sysfs: Path | None) -> Diagnosis:
     """Look at everything that helps the daemon of a site, or is in its way; takes some seconds, changes nothing.
 
     Args:
@@ -57,10 +57,10 @@ def examine(site: Site, sysfs: Path | None) -> Report:
     voice, model = _voice(settings.describe.model, state)
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
-    device = Device(roots, machine, cores.planned(settings, machine), settings, state, model)
+    device = ExaminedDevice(roots, machine, cores.planned(settings, machine), settings, state, model)
     told = site.exposed()
     shown = [Finding("note", "configuration", *told)] if told else []
-    return Report(device, (*shown, *examining.findings(device), encoder, voice))
+    return Diagnosis(device, (*shown, *examining.findings(device), encoder, voice))
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -86,32 +86,32 @@ def _encoder(settings: EncodeSettings) -> Finding:
     return diagnosis.encoder(settings.backend, found.placement, found.runs_on, found.reasons)
 
 
-def _file(settings: EncodeSettings) -> tuple[Path, Reading]:
+def _file(settings: EncodeSettings) -> tuple[Path, PictureFormat]:
     if not settings.own:
         return catalog.verified(settings.model), OURS
     file = Path(settings.model)
     catalog.own(file, settings.sha256)
-    return file, Reading(settings.layout, settings.mean, settings.deviation)
+    return file, PictureFormat(settings.layout, settings.mean, settings.deviation)
 
 
-def _voice(name: str, state: Path) -> tuple[Finding, Model]:
+def _voice(name: str, state: Path) -> tuple[Finding, ExaminedModel]:
     """The language model that the daemon would use."""
     if name == _SILENT:
-        return Finding("ok", "language model in use", "none, as configured: templates speak"), Model()
+        return Finding("ok", "language model in use", "none, as configured: templates speak"), ExaminedModel()
     try:
         chosen = Store(state).chosen(name)
     except ConfigError as error:
-        return Finding("trouble", "language model in use", str(error), "`pipeline models list`"), Model()
+        return Finding("trouble", "language model in use", str(error), "`pipeline models list`"), ExaminedModel()
     if chosen is None:
         remedy = "`pipeline models pull smollm2-135m`, then `pipeline models use` it"
-        return Finding("note", "language model in use", "none: templates speak", remedy), Model()
+        return Finding("note", "language model in use", "none: templates speak", remedy), ExaminedModel()
     return _installed(chosen)
 
 
-def _installed(chosen: Installed) -> tuple[Finding, Model]:
+def _installed(chosen: Installed) -> tuple[Finding, ExaminedModel]:
     manifest, title = chosen.manifest, f"{chosen.name}/{chosen.version}"
     if manifest is None:
         remedy = "pull or convert it again"
-        return Finding("trouble", "language model in use", f"{title} is damaged", remedy), Model()
+        return Finding("trouble", "language model in use", f"{title} is damaged", remedy), ExaminedModel()
     found = Finding("ok", "language model in use", f"{title}, {manifest.size / 1e6:.0f} MB")
-    return found, Model(manifest.size / 1e6, manifest.weights.bytes / 1e6)
+    return found, ExaminedModel(manifest.size / 1e6, manifest.weights.bytes / 1e6)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pipeline.app.asking import Means
+    from pipeline.app.asking import JudgingTools
     from pipeline.app.site import Site
     from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry, Notebook
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipeline.core.verdict.verdicts import Verdict
 
 
-class Judged(NamedTuple):
+class CheckedIncident(NamedTuple):
     """What notes did to one past incident."""
 
     incident: str
@@ -53,7 +53,7 @@ class Spoken(NamedTuple):
     raised: tuple[str, ...]
 
 
-class Effect(NamedTuple):
+class NotesEffect(NamedTuple):
     """What all notes did.
 
     Attributes:
@@ -63,7 +63,7 @@ class Effect(NamedTuple):
         damaged: Whether some lines are no events.
     """
 
-    incidents: tuple[Judged, ...]
+    incidents: tuple[CheckedIncident, ...]
     notes: tuple[Spoken, ...]
     remarks: tuple[str, ...] = ()
     damaged: bool = False
@@ -71,7 +71,7 @@ class Effect(NamedTuple):
 
 def effect(
     site: Site, path: Path, camera: str, model: str, *, encoder: bool, told: Callable[[int, int], None]
-) -> Effect:
+) -> NotesEffect:
     """Judge the incidents of a file of events, or of lines with `facts`, with the notes of a site.
 
     Args:
@@ -93,8 +93,12 @@ def effect(
 
 
 def judge(
-    past: Sequence[tuple[str, Facts]], book: Notebook, means: Means, places: Places, told: Callable[[int, int], None]
-) -> list[Judged]:
+    past: Sequence[tuple[str, Facts]],
+    book: Notebook,
+    means: JudgingTools,
+    places: Places,
+    told: Callable[[int, int], None],
+) -> list[CheckedIncident]:
     """Judge past incidents with the notes of their cameras and places, as describe does.
 
     Raises:
@@ -103,28 +107,28 @@ def judge(
     """
     holding = [places.holding(book.of(facts.camera), facts) for _, facts in past]
 
-    def judged(scores: Scores | None) -> list[Judged]:
+    def judged(scores: Scores | None) -> list[CheckedIncident]:
         judges = {
             entries: Judge(means.book, means.lexicon, [entry.note for entry in entries], means.similarity, scores)
             for entries in dict.fromkeys(holding)
         }
         return [
-            Judged(name, facts, judges[entries].verdict(facts), entries)
+            CheckedIncident(name, facts, judges[entries].verdict(facts), entries)
             for (name, facts), entries in zip(past, holding, strict=True)
         ]
 
-    def asks(one: Judged) -> tuple[Facts, list[str]]:
+    def asks(one: CheckedIncident) -> tuple[Facts, list[str]]:
         return one.facts, [one.entries[at].text for at in one.verdict.unheard]
 
     return asking.judged(means.model, judged, asks, told)
 
 
-def summed(judged: Sequence[Judged], book: Notebook, rules: Rulebook) -> Effect:
+def summed(judged: Sequence[CheckedIncident], book: Notebook, rules: Rulebook) -> NotesEffect:
     """Say of each note what it did."""
-    return Effect(tuple(judged), tuple(_spoken(entry, judged, rules) for entry in book.notes))
+    return NotesEffect(tuple(judged), tuple(_spoken(entry, judged, rules) for entry in book.notes))
 
 
-def _spoken(entry: Entry, judged: Sequence[Judged], rules: Rulebook) -> Spoken:
+def _spoken(entry: Entry, judged: Sequence[CheckedIncident], rules: Rulebook) -> Spoken:
     spoke = [one for one in judged if one.entry == entry]
     quiet = tuple(one.incident for one in spoke if silenced(one.verdict, rules))
     loud = tuple(one.incident for one in spoke if raised(one.verdict, rules))

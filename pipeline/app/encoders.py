@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from models import catalog
-from models.encoders import OURS, Reading, gate, offload
-from models.encoders.backends import BACKENDS, State, survey
+from models.encoders import OURS, PictureFormat, gate, offload
+from models.encoders.backends import BACKENDS, BackendState, survey
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.settings import EncodeSettings
 from pipeline.runtime.apart import apart
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.app.site import Site
 
 
-Report: TypeAlias = offload.Report
+Report: TypeAlias = offload.OffloadReport
 """What an accelerator makes of a model."""
 
 
@@ -42,10 +42,10 @@ def back_ends() -> list[BackEnd]:
         ModelError: The child ended.
     """
 
-    def work() -> Iterator[list[State]]:
+    def work() -> Iterator[list[BackendState]]:
         yield survey()
 
-    (states,) = apart("the back ends", work, list[State], quiet=True)
+    (states,) = apart("the back ends", work, list[BackendState], quiet=True)
     return [BackEnd(*state, what=BACKENDS[state.name].what) for state in states]
 
 
@@ -54,7 +54,7 @@ def unopened(settings: EncodeSettings) -> tuple[str, str] | None:
     if not (settings.own or (settings.artefact and settings.backend == "mnn")):
         return None
     model = Path(settings.model) if settings.own else catalog.verified(settings.model)
-    reading = Reading.of(settings) if settings.own else OURS
+    reading = PictureFormat.of(settings) if settings.own else OURS
 
     def work() -> Iterator[tuple[str, str]]:
         if found := gate.unopened(model, settings, reading):

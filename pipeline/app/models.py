@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from models.llm import opening
-from models.llm.folder import Manifest
-from models.llm.mnn import Options
+from models.llm.folder import ModelManifest
+from models.llm.mnn import EngineOptions
 from models.store import Wish, name_of
 from models.table import table
 from pipeline.runtime.apart import apart
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.store import Installed
-    from models.table import Table
+    from models.table import ModelTable
     from pipeline.app.site import Site
 
 
-class Model(msgspec.Struct, frozen=True):
+class ListedModel(msgspec.Struct, frozen=True):
     """A language model on this device.
 
     Attributes:
@@ -37,7 +37,7 @@ class Model(msgspec.Struct, frozen=True):
     version: str
     path: str
     active: bool
-    manifest: Manifest | None
+    manifest: ModelManifest | None
 
 
 class Listing(NamedTuple):
@@ -50,14 +50,14 @@ class Listing(NamedTuple):
     """
 
     root: str
-    installed: tuple[Model, ...]
-    known: Table
+    installed: tuple[ListedModel, ...]
+    known: ModelTable
 
 
-class Checked(NamedTuple):
+class VerifiedModel(NamedTuple):
     """A model whose files were compared with their hashes."""
 
-    model: Model
+    model: ListedModel
     problems: tuple[str, ...]
 
 
@@ -84,7 +84,7 @@ class Used(NamedTuple):
         weighs: Whether it is asked which standing note speaks about an incident.
     """
 
-    model: Model
+    model: ListedModel
     tried: Tried
     weighs: bool
 
@@ -96,7 +96,7 @@ def listing(site: Site) -> Listing:
 
 def pull(
     site: Site, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, told: Callable[[str, int, int], None]
-) -> Model:
+) -> ListedModel:
     """Fetch a model and convert it; interrupted, it goes on where it stopped.
 
     Args:
@@ -116,7 +116,7 @@ def pull(
     return _model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told))
 
 
-def convert(site: Site, file: Path, name: str, wish: Wish, told: Callable[[str, int, int], None]) -> Model:
+def convert(site: Site, file: Path, name: str, wish: Wish, told: Callable[[str, int, int], None]) -> ListedModel:
     """Convert a GGUF file.
 
     Args:
@@ -133,9 +133,9 @@ def convert(site: Site, file: Path, name: str, wish: Wish, told: Callable[[str, 
     return _model(site.writable_models().convert(file, name or name_of(file), wish, told))
 
 
-def verify(site: Site, name: str) -> list[Checked]:
+def verify(site: Site, name: str) -> list[VerifiedModel]:
     """Read the files of a model, or of all where no name is given, and compare their hashes. Raises ConfigError."""
-    return [Checked(_model(one), tuple(problems)) for one, problems in site.models.verify(name)]
+    return [VerifiedModel(_model(one), tuple(problems)) for one, problems in site.models.verify(name)]
 
 
 def use(site: Site, name: str) -> Used:
@@ -155,7 +155,7 @@ def try_out(one: Installed) -> Tried:
     """Load a model in a process of its own, so that one that cannot answer is never put to use. Raises ModelError."""
 
     def work() -> Iterator[Tried]:
-        model = opening.open_model(one.path, Options())
+        model = opening.open_model(one.path, EngineOptions())
         yield Tried(round(model.load_s, 3), model.mapped, model.canary.divergence)
 
     (found,) = apart(f"{one.name}/{one.version}", work, Tried)
@@ -173,5 +173,5 @@ def wish(recipe: str, adapter: Path | None, *, again: bool) -> Wish:
     return Wish(recipe, adapter, again)
 
 
-def _model(one: Installed) -> Model:
-    return Model(one.name, one.version, str(one.path), one.active, one.manifest)
+def _model(one: Installed) -> ListedModel:
+    return ListedModel(one.name, one.version, str(one.path), one.active, one.manifest)

@@ -31,12 +31,12 @@ Recording: TypeAlias = replaying.Recording
 """One input."""
 
 
-class Summary(msgspec.Struct, frozen=True):
+class ReplaySummary(msgspec.Struct, frozen=True):
     """What became of all inputs, as programs read it."""
 
     coverage_percent: float
     elapsed_s: float
-    inputs: list[replaying.Outcome]
+    inputs: list[replaying.RecordingOutcome]
 
 
 class Replayed(NamedTuple):
@@ -48,7 +48,7 @@ class Replayed(NamedTuple):
         events_file: The events.
     """
 
-    summary: Summary
+    summary: ReplaySummary
     elapsed_s: float
     events_file: Path
 
@@ -104,7 +104,7 @@ def replay(
     run = replaying.Replay(site.settings, found, out, jobs, camera, heat=board)
     report = run.run(moment(began), told)
     coverage = replaying.coverage(report.outcomes)
-    summary = Summary(coverage, round(report.elapsed_s, 3), report.outcomes)
+    summary = ReplaySummary(coverage, round(report.elapsed_s, 3), report.outcomes)
     (out / _SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=1) + b"\n")
     return Replayed(summary, report.elapsed_s, report.events_file)
 

@@ -10,7 +10,7 @@ import msgspec
 from pipeline.core.device.governor import LEVELS
 from pipeline.core.errors import RunDirectoryError
 from pipeline.runtime import folders, loads
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipeline.core.messages import Work
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True):
+class BoardStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Heat and load; what nothing measures is None."""
 
     temp_c: float | None
@@ -70,7 +70,7 @@ class Status(NamedTuple):
         work: What there is to do.
     """
 
-    device: Device
+    device: BoardStatus
     processes: tuple[Process, ...]
     limits: Limits
     work: Work
@@ -107,9 +107,9 @@ def attached(run_dir: Path | None) -> tuple[Path, Board]:
         ) from error
 
 
-def _device(board: Board, limits: Limits, work: Work) -> Device:
+def _device(board: Board, limits: Limits, work: Work) -> BoardStatus:
     energy_mj, ended = board.get(Board.DEVICE, Word.ENERGY_MJ), board.get("trigger", Word.ENDED)
-    return Device(
+    return BoardStatus(
         temp_c=limits.temp_c,
         level=limits.level,
         speed=1.0 if limits.observing else LEVELS[limits.level],
@@ -139,7 +139,7 @@ def _process(board: Board, name: str) -> Process:
     return Process(
         process=name,
         pid=get(Word.PID),
-        state=State(get(Word.STATE)).name.lower(),
+        state=StageState(get(Word.STATE)).name.lower(),
         beat_s=round((time.monotonic_ns() - get(Word.BEAT_NS)) / 1e9, 1),
         own_mb=None if mb is None else round(mb, 1),
         handled=get(Word.HANDLED),

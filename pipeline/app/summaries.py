@@ -11,7 +11,7 @@ import msgspec
 from models.asking.prompts import Prompts
 from models.asking.sentence import Summariser
 from models.llm import opening
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from pipeline.app.cases import facts, rows
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
-    from models.asking.sentence import Summary
+    from models.asking.sentence import WrittenSentence
     from models.store import Installed, Store
     from pipeline.app.site import Site
 
 _OWN = "eval/incidents.jsonl"
 
 
-class Case(msgspec.Struct, frozen=True):
+class SummaryCase(msgspec.Struct, frozen=True):
     """An incident to be told."""
 
     id: str
     facts: Facts
 
 
-class Told(msgspec.Struct, frozen=True):
+class SummaryResult(msgspec.Struct, frozen=True):
     """How one was told."""
 
     id: str
@@ -54,7 +54,7 @@ class Told(msgspec.Struct, frozen=True):
     decode_tok_s: float
 
 
-def cases(path: Path | None) -> list[Case]:
+def cases(path: Path | None) -> list[SummaryCase]:
     """Read incidents: JSON lines with `id` and `facts`, or those that come with the package.
 
     Values that are in no vocabulary of ours become the first one of it: other trackers have more words.
@@ -67,7 +67,7 @@ def cases(path: Path | None) -> list[Case]:
     source = path or config_file(_OWN)
     for number, row in rows(source):
         try:
-            found.append(Case(str(row.get("id", number)), facts(row["facts"])))
+            found.append(SummaryCase(str(row.get("id", number)), facts(row["facts"])))
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise ConfigError(f"{source}, line {number}: no incident with `facts` ({error})") from error
     if not found:
@@ -86,7 +86,7 @@ class Summaries(NamedTuple):
         figures: By name, as programs read them: what they were told with, counts and shares.
     """
 
-    told: list[Told]
+    told: list[SummaryResult]
     figures: dict[str, object]
 
 
@@ -108,16 +108,16 @@ def summaries(
         DamagedError: A line is no JSON object.
         ModelError: The model cannot be used.
     """
-    chosen, found = cases(path), list[Told]()
+    chosen, found = cases(path), list[SummaryResult]()
     installed, settings = _model(site.models, model), DescribeSettings()
     threads = threads or cores.threads()
-    options = Options(threads, settings.context_tokens)
+    options = EngineOptions(threads, settings.context_tokens)
 
-    def work() -> Iterator[Told]:
+    def work() -> Iterator[SummaryResult]:
         return _tell(installed, options, chosen, settings.max_sentence_tokens, free=free)
 
     told(0, len(chosen))
-    for done, one in enumerate(apart("eval", work, Told), 1):
+    for done, one in enumerate(apart("eval", work, SummaryResult), 1):
         found.append(one)
         told(done, len(chosen))
     about = {"model": f"{installed.name}/{installed.version}", "threads": threads, "free": free}
@@ -133,7 +133,9 @@ def _model(store: Store, name: str) -> Installed:
     return found
 
 
-def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, free: bool) -> Iterator[Told]:
+def _tell(
+    model: Installed, options: EngineOptions, chosen: list[SummaryCase], most: int, *, free: bool
+) -> Iterator[SummaryResult]:
     """In a process of its own."""
     loaded, lists = opening.open_model(model.path, options), filters.load(config_file("filters.toml"))
     summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most, lists)
@@ -141,10 +143,10 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
         try:
             summary = finished(summariser.write(case.facts, free=free))
         except EngineError as error:  # a name that fills the context, say: the other incidents are told all the same
-            yield Told(case.id, "", str(error), False, 0, 0, 0, 0.0, 0.0, 0.0)
+            yield SummaryResult(case.id, "", str(error), False, 0, 0, 0, 0.0, 0.0, 0.0)
             continue
         written = summary.written
-        yield Told(
+        yield SummaryResult(
             id=case.id,
             text=summary.text,
             fault=f"held back by the list {summary.held}" if summary.held else summary.fault,
@@ -158,17 +160,17 @@ def _tell(model: Installed, options: Options, chosen: list[Case], most: int, *, 
         )
 
 
-def finished(writing: Generator[None, None, Summary]) -> Summary:
+def finished(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence:
     """Let a sentence be written to its end."""
     while True:
         try:
             next(writing)
         except StopIteration as ended:
-            found: Summary = ended.value
+            found: WrittenSentence = ended.value
             return found
 
 
-def _judged(told: list[Told], facts: dict[str, Facts]) -> dict[str, object]:
+def _judged(told: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
     shown = [one for one in told if not one.fault]
     grounded = [one for one in shown if not grounding.fault(one.text, facts[one.id])]
     reasons = Counter(" ".join(one.fault.split()[-3:]) for one in told if one.fault)

@@ -23,7 +23,7 @@ from pipeline.core.verdict.verdicts import Judge, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pipeline.app.asking import Means
+    from pipeline.app.asking import JudgingTools
     from pipeline.core.verdict.speaking import Scores
 
 _SLOTS = ("situation", "expected", "severity", "action")
@@ -45,7 +45,7 @@ class Expect(msgspec.Struct, frozen=True):
     note: tuple[int, ...]
 
 
-class Case(msgspec.Struct, frozen=True):
+class VerdictCase(msgspec.Struct, frozen=True):
     """An incident with its answer."""
 
     id: str
@@ -58,10 +58,10 @@ class Case(msgspec.Struct, frozen=True):
     pair: str = ""
 
 
-class Judged(NamedTuple):
+class JudgedCase(NamedTuple):
     """An incident and what was made of it."""
 
-    case: Case
+    case: VerdictCase
     verdict: Verdict
 
     @property
@@ -83,16 +83,16 @@ class Evaluation(NamedTuple):
         figures: By name, as programs read them: what was judged with, counts and shares, by group and language, too.
     """
 
-    judged: list[Judged]
+    judged: list[JudgedCase]
     figures: dict[str, object]
 
 
-def read(path: Path) -> list[Case]:
+def read(path: Path) -> list[VerdictCase]:
     """Read a set. Raises ConfigError: a line is none of it; DamagedError: it is no JSON object."""
     found = []
     for number, row in cases.rows(path):
         try:
-            found.append(msgspec.convert(row | {"facts": cases.facts(row["facts"])}, Case))
+            found.append(msgspec.convert(row | {"facts": cases.facts(row["facts"])}, VerdictCase))
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise ConfigError(f"{path}, line {number}: no incident with a verdict ({error})") from error
     if not found:
@@ -106,7 +106,7 @@ def read(path: Path) -> list[Case]:
     return found
 
 
-def evaluate(path: Path | None, means: Means, *, compile_: bool, told: Callable[[int, int], None]) -> Evaluation:
+def evaluate(path: Path | None, means: JudgingTools, *, compile_: bool, told: Callable[[int, int], None]) -> Evaluation:
     """Judge every incident of a set, and count what went right and wrong.
 
     Args:
@@ -137,21 +137,27 @@ def evaluate(path: Path | None, means: Means, *, compile_: bool, told: Callable[
     return Evaluation(judged, figures)
 
 
-def judge(chosen: Sequence[Case], means: Means, told: Callable[[int, int], None], *, compile_: bool) -> list[Judged]:
+def judge(
+    chosen: Sequence[VerdictCase], means: JudgingTools, told: Callable[[int, int], None], *, compile_: bool
+) -> list[JudgedCase]:
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
 
-    def asks(one: Judged) -> tuple[Facts, list[str]]:
+    def asks(one: JudgedCase) -> tuple[Facts, list[str]]:
         return one.case.facts, [one.case.notes[at] for at in one.verdict.unheard]
 
     return asking.judged(means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), asks, told)
 
 
-def _judge(chosen: Sequence[Case], means: Means, scores: Scores | None, *, compile_: bool) -> list[Judged]:
+def _judge(
+    chosen: Sequence[VerdictCase], means: JudgingTools, scores: Scores | None, *, compile_: bool
+) -> list[JudgedCase]:
     judges = _judges(chosen, means, scores, compile_=compile_)
-    return [Judged(case, judges[_site(case)].verdict(case.facts)) for case in chosen]
+    return [JudgedCase(case, judges[_site(case)].verdict(case.facts)) for case in chosen]
 
 
-def _judges(chosen: Sequence[Case], means: Means, scores: Scores | None, *, compile_: bool) -> dict[_Site, Judge]:
+def _judges(
+    chosen: Sequence[VerdictCase], means: JudgingTools, scores: Scores | None, *, compile_: bool
+) -> dict[_Site, Judge]:
     """A judge for each set of notes."""
     found: dict[_Site, Judge] = {}
     for case in chosen:
@@ -163,11 +169,11 @@ def _judges(chosen: Sequence[Case], means: Means, scores: Scores | None, *, comp
     return found
 
 
-def _site(case: Case) -> _Site:
+def _site(case: VerdictCase) -> _Site:
     return case.notes, case.readings
 
 
-def measured(judged: Sequence[Judged], loud: Callable[[str], bool]) -> dict[str, object]:
+def measured(judged: Sequence[JudgedCase], loud: Callable[[str], bool]) -> dict[str, object]:
     """Count what went right and wrong; shares are of 1."""
     groups = sorted({one.case.group for one in judged})
     languages = sorted({one.case.language for one in judged})
@@ -180,7 +186,7 @@ def measured(judged: Sequence[Judged], loud: Callable[[str], bool]) -> dict[str,
     }
 
 
-def _counts(judged: Sequence[Judged], loud: Callable[[str], bool]) -> dict[str, object]:
+def _counts(judged: Sequence[JudgedCase], loud: Callable[[str], bool]) -> dict[str, object]:
     due = [one for one in judged if all(loud(action) for action in one.case.expect.action)]
     quiet = [one for one in judged if not any(loud(action) for action in one.case.expect.action)]
     false = sum(loud(one.verdict.action) for one in quiet)
@@ -200,11 +206,11 @@ def _counts(judged: Sequence[Judged], loud: Callable[[str], bool]) -> dict[str, 
     }  # fmt: skip
 
 
-def _slot(one: Judged, slot: str) -> bool:
+def _slot(one: JudgedCase, slot: str) -> bool:
     return getattr(one.verdict, slot) in getattr(one.case.expect, slot)
 
 
-def _twins(judged: Sequence[Judged]) -> dict[str, object]:
+def _twins(judged: Sequence[JudgedCase]) -> dict[str, object]:
     """Signs in the scene change no verdict, and are copied to the letter."""
     verdicts = {one.case.id: one.verdict for one in judged}
     injected = [one for one in judged if one.case.group == "injection"]
@@ -218,11 +224,11 @@ def _twins(judged: Sequence[Judged]) -> dict[str, object]:
     }
 
 
-def _copied(one: Judged) -> bool:
+def _copied(one: JudgedCase) -> bool:
     return templates.describe(one.case.facts, "").scene_text == one.case.facts.scene_text
 
 
-def _confidence(judged: Sequence[Judged]) -> dict[str, object]:
+def _confidence(judged: Sequence[JudgedCase]) -> dict[str, object]:
     """Whether confidences are what they say: bins, their calibration error, and how many are at 95 % precision."""
     rows = sorted(((one.verdict.confidence, one.right_note) for one in judged), reverse=True)
     bins = []
@@ -256,7 +262,7 @@ def _coverage(rows: Sequence[tuple[float, bool]]) -> tuple[float, float]:
 
 
 def _readings(
-    chosen: Sequence[Case], judged: Sequence[Judged], reference: Sequence[Judged], means: Means
+    chosen: Sequence[VerdictCase], judged: Sequence[JudgedCase], reference: Sequence[JudgedCase], means: JudgingTools
 ) -> dict[str, object]:
     """How many notes were read as their authors confirmed, and what the others did to the incidents."""
     told = {pair for case in chosen for pair in zip(case.notes, case.readings, strict=True)}

@@ -14,7 +14,7 @@ from pipeline.core.printing import printable
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.app.replay import Recording, Summary
+    from pipeline.app.replay import Recording, ReplaySummary
     from pipeline.app.running import Ending
     from pipeline.app.site import Site
 
@@ -175,7 +175,7 @@ def _live(site: Site, recordings: list[Recording], out: Path | None, camera: str
     return _ended(running.live(site, recordings, out, camera), len(recordings))
 
 
-def _status(summary: Summary) -> int:
+def _status(summary: ReplaySummary) -> int:
     states = {one.status for one in summary.inputs}
     if states == {"whole"}:
         return WHOLE

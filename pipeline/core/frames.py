@@ -142,13 +142,13 @@ class FramePool:
             np.copyto(target, source)
         return sequence
 
-    def reading(self, frame: FrameRef) -> Reading:
+    def reading(self, frame: FrameRef) -> FrameReading:
         """Lend the frame's planes in place, read-only: `with pool.reading(frame) as planes`.
 
         Raises FrameOverwrittenError before the block, or after it where the ring moved on meanwhile: what was
         computed inside is then worth nothing.
         """
-        return Reading(self, frame)
+        return FrameReading(self, frame)
 
     def lend(self, frame: FrameRef) -> Planes:
         """Return the frame's planes, read-only, for as long as `check` does not raise. Raises as `reading` does."""
@@ -202,7 +202,7 @@ class FramePool:
             self._map.madvise(mmap.MADV_REMOVE, self._offset(slot) + kept, self.slot_bytes - kept)
 
 
-class Reading:
+class FrameReading:
     """The loan of one frame; a class of its own, as a generator costs a hop ten microseconds more."""
 
     __slots__ = ("_frame", "_pool")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 
-class Kind(NamedTuple):
+class SourceKind(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -27,11 +27,11 @@ class Kind(NamedTuple):
 # fmt: off
 TABLE = (
     #    name         begins                    live   shown    written
-    Kind("rtsp",      ("rtsp://", "rtsps://"),  True,  "host",  "rtsp://"),
-    Kind("http",      ("http://", "https://"),  True,  "host",  "http://"),
-    Kind("v4l2",      ("v4l2:", "/dev/video"),  True,  "path",  "/dev/video0"),
-    Kind("file",      ("file://",),             False, "path",  "a file"),
-    Kind("synthetic", ("synthetic:",),          False, "whole", "synthetic://"),
+    SourceKind("rtsp",      ("rtsp://", "rtsps://"),  True,  "host",  "rtsp://"),
+    SourceKind("http",      ("http://", "https://"),  True,  "host",  "http://"),
+    SourceKind("v4l2",      ("v4l2:", "/dev/video"),  True,  "path",  "/dev/video0"),
+    SourceKind("file",      ("file://",),             False, "path",  "a file"),
+    SourceKind("synthetic", ("synthetic:",),          False, "whole", "synthetic://"),
 )
 # fmt: on
 
@@ -47,7 +47,7 @@ HOW = ", ".join(kind.written for kind in TABLE[:-1]) + f" or {TABLE[-1].written}
 _FILE = next(kind for kind in TABLE if kind.name == "file")
 
 
-def kind_of(source: str) -> Kind | None:
+def kind_of(source: str) -> SourceKind | None:
     """Return the kind of a source; None: it is an address of a kind that there is not."""
     small = source.lower()
     found = next((kind for kind in TABLE if small.startswith(kind.begins)), None)

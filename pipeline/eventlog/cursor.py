@@ -18,7 +18,7 @@ _SLOT = struct.Struct("<QQQI4x")  # number of the move, position, offset, CRC-32
 _SLOTS = 2  # written in turn: a torn one leaves the other
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """A place in the log.
 
     Attributes:
@@ -45,7 +45,7 @@ class Cursor:
         self.failing: OSError | None = None
         self.move(self.place)
 
-    def move(self, place: Place) -> None:
+    def move(self, place: LogPlace) -> None:
         """Go to a place."""
         self.place = place
         self._moves += 1
@@ -85,7 +85,7 @@ class Cursor:
             self._path.rename(self._path.with_name(f"aside-{time.time_ns()}-{self._path.name}"))
 
 
-def load(path: Path) -> tuple[int, Place]:
+def load(path: Path) -> tuple[int, LogPlace]:
     """Read a cursor's file: the number of its last move, and the place; the beginning where it cannot be read."""
     data = b""
     with contextlib.suppress(OSError):
@@ -94,15 +94,15 @@ def load(path: Path) -> tuple[int, Place]:
             data = os.pread(descriptor, _SLOT.size * _SLOTS, 0)
         finally:
             os.close(descriptor)
-    found = (0, Place())
+    found = (0, LogPlace())
     most = 1 << 62
     for start in range(0, len(data) - _SLOT.size + 1, _SLOT.size):
         *numbers, checksum = _SLOT.unpack_from(data, start)
         if checksum == zlib.crc32(struct.pack("<QQQ", *numbers)) and found[0] < numbers[0] < most > max(numbers):
-            found = (numbers[0], Place(*numbers[1:]))
+            found = (numbers[0], LogPlace(*numbers[1:]))
     return found
 
 
-def all_of(folder: Path) -> dict[str, Place]:
+def all_of(folder: Path) -> dict[str, LogPlace]:
     """Return where every reader of a log is, by the name of its cursor."""
     return {path.stem: load(path)[1] for path in sorted(folder.glob("*.cursor"))}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.files import open_regular
 from pipeline.eventlog import segments as files
-from pipeline.eventlog.segments import Kind, Record, Segment
+from pipeline.eventlog.segments import Record, RecordKind, Segment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ def waiting(folder: Path, after: int) -> int:
     reader, count = LogReader(folder, after), 0
     try:
         while (record := reader.next()) is not None:
-            count += record.kind is Kind.EVENT
+            count += record.kind is RecordKind.EVENT
     finally:
         reader.close()
     return count

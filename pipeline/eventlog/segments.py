@@ -26,7 +26,7 @@ MAX_BYTES = 64 << 20
 """Of a segment; a larger file is none of ours."""
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What a record holds."""
 
     EVENT = 1  # an event, and what its author has to remember with it
@@ -38,7 +38,7 @@ class Record(NamedTuple):
     """One entry of the log."""
 
     position: int
-    kind: Kind
+    kind: RecordKind
     payload: bytes
 
 
@@ -74,12 +74,12 @@ def read(descriptor: int, offset: int, least: int) -> tuple[Record, int] | None:
     if len(head) < _HEADER.size:
         return None
     magic, length, position, checksum, kind = _HEADER.unpack(head)
-    if magic != _MAGIC or not least <= position < _MAX_POSITION or kind not in Kind.__members__.values():
+    if magic != _MAGIC or not least <= position < _MAX_POSITION or kind not in RecordKind.__members__.values():
         return None
     if length > os.fstat(descriptor).st_size - offset:
         return None
     payload = os.pread(descriptor, length, offset + _HEADER.size)
-    record = Record(position, Kind(kind), payload)
+    record = Record(position, RecordKind(kind), payload)
     if len(payload) != length or checksum != _checksum(record):
         return None
     return record, offset + size_of(length)

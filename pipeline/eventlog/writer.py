@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.files import open_regular, sync_folder
 from pipeline.eventlog import segments as files
-from pipeline.eventlog.segments import Kind, Record, Segment
+from pipeline.eventlog.segments import Record, RecordKind, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ class LogWriter:
         self.position = max(self.position, after)
         self.replenish()
 
-    def append(self, kind: Kind, payload: bytes, *, durable: bool) -> int:
+    def append(self, kind: RecordKind, payload: bytes, *, durable: bool) -> int:
         """Write a record; return its position.
 
         A flush that fails does not undo what was written: `unsynced` says so.
@@ -185,7 +185,7 @@ class LogWriter:
 
     def _begin_segment(self, needed_bytes: int) -> None:
         """Go on in a file of its own, which has its snapshot before it has its name."""
-        snapshot = Record(self.position + 1, Kind.SNAPSHOT, self._snapshot())
+        snapshot = Record(self.position + 1, RecordKind.SNAPSHOT, self._snapshot())
         needed_bytes += files.size_of(len(snapshot.payload))
         path = self._with_room(needed_bytes)
         descriptor = open_regular(path, os.O_RDWR)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ROW_WORDS = 32
 
 
-class State(IntEnum):
+class StageState(IntEnum):
     """How far a process is."""
 
     STARTING = 0

@@ -16,7 +16,7 @@ from pipeline.core.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pipeline.core.device.placing import Place, Plan
+    from pipeline.core.device.placing import PlacementPlan, StagePlace
 
 _CPUS = "devices/system/cpu"
 _CAP_SYS_NICE = 23  # linux/capability.h
@@ -34,7 +34,7 @@ class Roots(NamedTuple):
 HERE = Roots()
 
 
-def planned(settings: Settings, machine: Machine | None = None) -> Plan:
+def planned(settings: Settings, machine: Machine | None = None) -> PlacementPlan:
     """The plan for a machine; by default for this one."""
     rows = topology.STAGES.items()
     wants = {stage: placing.Want(row.load, row.nice, row.realtime) for stage, row in rows}
@@ -142,7 +142,7 @@ def _least_nice(roots: Roots) -> int:
     return min(os.getpriority(os.PRIO_PROCESS, 0), _NICE_RANGE - bound)
 
 
-def apply(place: Place) -> list[str]:
+def apply(place: StagePlace) -> list[str]:
     """Put this process where the plan wants it; threads that it starts from now on inherit that.
 
     Returns:

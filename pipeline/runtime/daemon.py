@@ -107,7 +107,7 @@ def _left(folder: Path, sinks: tuple[str, ...]) -> dict[str, int]:
     """Count the events of a log that a sink has not got."""
     places = cursor.all_of(entries.cursors(folder))
     kept = [name for name in sinks if name not in PASSING_SINKS]
-    counts = {name: reader.waiting(folder, places.get(name, cursor.Place()).position) for name in kept}
+    counts = {name: reader.waiting(folder, places.get(name, cursor.LogPlace()).position) for name in kept}
     return {name: count for name, count in counts.items() if count}
 
 

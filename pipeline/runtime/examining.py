@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pipeline.core.device import diagnosis, sysfs
-from pipeline.core.device.diagnosis import Finding, Memory, Need
+from pipeline.core.device.diagnosis import Finding, MemoryFound, Need
 from pipeline.core.frames import picture_bytes
 from pipeline.runtime import clocks, cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.core.device.placing import Machine, Plan
+    from pipeline.core.device.placing import Machine, PlacementPlan
     from pipeline.core.settings import Settings
     from pipeline.runtime.cores import Roots
 
@@ -33,14 +33,14 @@ _PICTURE = (1920, 1080)
 _MB = 1e6
 
 
-class Model(NamedTuple):
+class ExaminedModel(NamedTuple):
     """The language model that the daemon would use; sizes in MB, 0 where there is none."""
 
     files_mb: float = 0.0
     weights_mb: float = 0.0
 
 
-class Device(NamedTuple):
+class ExaminedDevice(NamedTuple):
     """What is examined.
 
     Attributes:
@@ -54,10 +54,10 @@ class Device(NamedTuple):
 
     roots: Roots
     machine: Machine
-    plan: Plan
+    plan: PlacementPlan
     settings: Settings
     state: Path
-    model: Model
+    model: ExaminedModel
 
     @property
     def need(self) -> Need:
@@ -75,7 +75,7 @@ def machine(roots: Roots) -> Machine:
     return cores.read(roots, cores.online(roots))
 
 
-def findings(device: Device) -> Iterator[Finding]:
+def findings(device: ExaminedDevice) -> Iterator[Finding]:
     """Everything but what models have to say, in the order in which it is shown."""
     roots, need = device.roots, device.need
     memory = _memory(roots)
@@ -132,11 +132,11 @@ def bandwidth(threads: int, size: int = _COPIED) -> float:
     return best
 
 
-def _memory(roots: Roots) -> Memory:
+def _memory(roots: Roots) -> MemoryFound:
     told = sysfs.meminfo_mb(roots.proc)
     granted = cores.limit("memory", ("memory.max", "memory.limit_in_bytes"), roots)
     limit_mb = None if granted is None else granted / _MB
-    return Memory(told.get("MemTotal"), told.get("MemAvailable"), told.get("SwapTotal"), limit_mb)
+    return MemoryFound(told.get("MemTotal"), told.get("MemAvailable"), told.get("SwapTotal"), limit_mb)
 
 
 def _memfd_refused() -> str:
@@ -160,7 +160,7 @@ def _tasks(roots: Roots) -> int | None:
     return next((count for count in there if count is not None), None)
 
 
-def _disk(device: Device) -> Finding:
+def _disk(device: ExaminedDevice) -> Finding:
     whole = device.state.absolute()
     folder = next(path for path in (whole, *whole.parents) if os.access(path, os.F_OK))
     emit = device.settings.emit

@@ -42,7 +42,7 @@ _WORTH_S = 30.0  # within which an answer is worth something
 _SECOND_NS = 1_000_000_000
 
 
-class Row(NamedTuple):
+class HeatRow(NamedTuple):
     """One second of the board, as it is written to `heat.jsonl`."""
 
     at_s: float
@@ -68,14 +68,14 @@ class HeatedRun:
         RunDirectoryError: They cannot be written.
     """
 
-    def __init__(self, place: heat.Place, limits: Limited, folder: Path) -> None:
+    def __init__(self, place: heat.WarmBoard, limits: Limited, folder: Path) -> None:
         self._folder = folder
         with self._writing():
             self._board = PlayedBoard(place, folder)
         self._limits = limits
         self._at_s = 0
         self._queue_s = self._busy_s = self._other_s = 0.0
-        self.rows: list[Row] = []
+        self.rows: list[HeatRow] = []
 
     def governed(self, settings: Settings) -> Settings:
         """Settings with which the governor reads and writes this board."""
@@ -131,7 +131,7 @@ class HeatedRun:
         self._other_s = 0.0
         waits = self._queue_s / pace if pace else self._queue_s
         self.rows.append(
-            Row(
+            HeatRow(
                 self._at_s, moment.temp_c, moment.frequency, moment.firmware, limits.level, limits.rung.name.lower(),
                 round(waits, 3), round(served, 3), moment.watts,
             )

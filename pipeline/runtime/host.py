@@ -15,14 +15,14 @@ from pipeline.core.errors import FrameOverwrittenError, PipelineError, StageBrok
 from pipeline.core.messages import Hop, StageRestarted, Ticked
 from pipeline.core.vocabulary import Nanoseconds
 from pipeline.runtime import cores, links, loads
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 from pipeline.runtime.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipeline.core.device.placing import Place
+    from pipeline.core.device.placing import StagePlace
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, Stage
 
@@ -39,7 +39,7 @@ _DRAIN_TURNS = 2  # turns without a message before a stopping stage believes tha
 class Host:
     """Joins one stage to its links."""
 
-    def __init__(self, name: str, run_dir: Path, board: Board, place: Place, grace_s: float) -> None:
+    def __init__(self, name: str, run_dir: Path, board: Board, place: StagePlace, grace_s: float) -> None:
         self.name = name
         self.stopping = False
         self._kind = topology.split(name)[0]
@@ -66,10 +66,10 @@ class Host:
         """Warm up, work until told to stop or until the footage ends, say what is left, close."""
         stage = self._stage = make(self)
         stage.warm_up()
-        self._set(Word.STATE, State.READY)
+        self._set(Word.STATE, StageState.READY)
         log.info("stage_ready", pid=os.getpid())
         self._wait_for_go()
-        self._set(Word.STATE, State.RUNNING)
+        self._set(Word.STATE, StageState.RUNNING)
         self._forward(stage.begin())
         if self._mailbox is None:
             self._forward(stage.produce())
@@ -220,7 +220,7 @@ class Host:
             self._told(self._stage, self._mailbox)
             self._mailbox.close()
         self._context.term()
-        self._set(Word.STATE, State.STOPPED if self.stopping else State.DONE)
+        self._set(Word.STATE, StageState.STOPPED if self.stopping else StageState.DONE)
         log.info("stage_stopped", handled=int(self._counts[Word.HANDLED]))
 
     def _wait_for_go(self) -> None:

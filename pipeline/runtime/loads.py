@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pipeline import topology
 from pipeline.core.device import sysfs
 from pipeline.core.messages import Work
-from pipeline.runtime.board import State, Word
+from pipeline.runtime.board import StageState, Word
 
 if TYPE_CHECKING:
     from pipeline.runtime.board import Board
@@ -24,7 +24,7 @@ def work(board: Board, now_ns: int) -> Work:
         board: Of the daemon.
         now_ns: Monotonic.
     """
-    running = [name for name in board.names[1:] if board.get(name, Word.STATE) == State.RUNNING]
+    running = [name for name in board.names[1:] if board.get(name, Word.STATE) == StageState.RUNNING]
     classifying = [name for name in running if topology.split(name)[0] == "classify"]
     return Work(
         inferring_s=sum(board.get(name, Word.BUSY_NS) for name in topology.INFERRING) / 1e9,

@@ -25,7 +25,7 @@ from pipeline.core.errors import ConfigError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pipeline.core.bench.baseline import Options, Row, Subject
+    from pipeline.core.bench.baseline import BenchOptions, MeasuredRow, Subject
 
 _MODULE = "models.asking.measuring"
 _PATIENCE_S = 900.0  # for one process; a prompt of a 1.5B model takes a minute on the slowest boards
@@ -58,7 +58,7 @@ def before(file: Path, device: Device, sha256: str) -> Baseline | None:
 
 
 def measure(
-    model: Path, subject: Subject, device: Device, options: Options, told: Callable[[str, int, int], None]
+    model: Path, subject: Subject, device: Device, options: BenchOptions, told: Callable[[str, int, int], None]
 ) -> Baseline:
     """Measure a model; takes about ten sentences a round and number of threads.
 
@@ -129,7 +129,7 @@ def _end(status: int, said: str) -> str:
     return f"the process ended with status {status}: {last:.200}"
 
 
-def _check(subject: Subject, rows: tuple[Row, ...]) -> None:
+def _check(subject: Subject, rows: tuple[MeasuredRow, ...]) -> None:
     """A baseline without one answer is none."""
     if not any("decode_tok_s" in row.values for row in rows):
         reason = next((reason for row in rows for reason in row.failed), "")

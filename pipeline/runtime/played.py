@@ -52,7 +52,7 @@ class PlayedBoard:
         OSError: The files cannot be written.
     """
 
-    def __init__(self, place: heat.Place, root: Path, load: float = 0.0) -> None:
+    def __init__(self, place: heat.WarmBoard, root: Path, load: float = 0.0) -> None:
         self._place = place
         self._zone, self._policy = root / _ZONE, root / _POLICY
         self._firmware = False

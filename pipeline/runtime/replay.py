@@ -39,7 +39,7 @@ from pipeline.runtime.lockstep import Lockstep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pipeline.core.device.heat import Place
+    from pipeline.core.device.heat import WarmBoard
     from pipeline.core.messages import AnyMessage
 
 Status = Literal["whole", "damaged", "truncated", "unreadable", "failed"]
@@ -76,7 +76,7 @@ class Recording(NamedTuple):
         return CameraId(name)
 
 
-class Outcome(msgspec.Struct, kw_only=True):
+class RecordingOutcome(msgspec.Struct, kw_only=True):
     """What became of one input."""
 
     name: str
@@ -113,10 +113,10 @@ class Progress(NamedTuple):
     elapsed_s: float
 
 
-class Report(NamedTuple):
+class ReplayReport(NamedTuple):
     """How a replay went."""
 
-    outcomes: list[Outcome]
+    outcomes: list[RecordingOutcome]
     elapsed_s: float
     events_file: Path
 
@@ -170,7 +170,7 @@ class Replay:
         jobs: int,
         camera: str,
         *,
-        heat: Place | None = None,
+        heat: WarmBoard | None = None,
     ) -> None:
         """Raises ConfigError.
 
@@ -190,9 +190,9 @@ class Replay:
         self._out = out
         self._jobs = max(1, jobs)
         self._running: dict[int, tuple[int, int]] = {}  # pidfd: pid, index
-        self._outcomes: dict[int, Outcome] = {}
+        self._outcomes: dict[int, RecordingOutcome] = {}
 
-    def run(self, began_utc_ns: int | None, told: Callable[[Progress], None]) -> Report:
+    def run(self, began_utc_ns: int | None, told: Callable[[Progress], None]) -> ReplayReport:
         """Replay everything; `told` hears of the progress a few times a second. Raises OSError, PipelineError."""
         started = time.monotonic()
         self._out.mkdir(parents=True, exist_ok=True)
@@ -204,9 +204,11 @@ class Replay:
             except BaseException:
                 self._kill()
                 raise
-        return Report(outcomes, time.monotonic() - started, self._out / "events.jsonl")
+        return ReplayReport(outcomes, time.monotonic() - started, self._out / "events.jsonl")
 
-    def _run(self, began_utc_ns: int | None, told: Callable[[Progress], None], started: float) -> list[Outcome]:
+    def _run(
+        self, began_utc_ns: int | None, told: Callable[[Progress], None], started: float
+    ) -> list[RecordingOutcome]:
         """All is made in a folder of its own: what an earlier replay left stays until there is something better."""
         shutil.rmtree(self._out / _PARTS, ignore_errors=True)
         (self._out / _PARTS).mkdir()
@@ -259,7 +261,7 @@ class Replay:
         part: Path,
         began_utc_ns: int | None,
         row: np.ndarray[tuple[int], np.dtype[np.int64]],
-    ) -> Outcome:
+    ) -> RecordingOutcome:
         """In the worker: replay one recording, on a board of its own where heat matters."""
         frames, limits = self._settings.frames, Held()
         heated = HeatedRun(self._heat, limits, part / "board") if self._heat else None
@@ -288,7 +290,7 @@ class Replay:
                 row[Column.INCIDENTS] += message.kind == _STARTED
 
         run = Lockstep(context, watch, heated.seen) if heated else Lockstep(context, watch)
-        outcome = Outcome(name=recording.name, status="whole")
+        outcome = RecordingOutcome(name=recording.name, status="whole")
         try:
             run.run()
         except (SourceError, FrameTooLargeError) as error:
@@ -317,13 +319,13 @@ class Replay:
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             self._outcomes[index] = self._outcome(index, status)
 
-    def _outcome(self, index: int, status: int) -> Outcome:
+    def _outcome(self, index: int, status: int) -> RecordingOutcome:
         """Read what a worker left; one that died is the outcome of its recording, not of the replay."""
         path = self._out / _PARTS / str(index) / "outcome.json"
         if status == 0 and path.exists():
-            return decode(path.read_bytes(), Outcome)
+            return decode(path.read_bytes(), RecordingOutcome)
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return Outcome(
+        return RecordingOutcome(
             name=self._recordings[index].name,
             status="failed",
             reason=f"its process was {how}" if status < 0 else f"its process {how}",
@@ -348,7 +350,7 @@ class Replay:
             joined += 1
         return joined
 
-    def _finish(self, outcomes: list[Outcome]) -> None:
+    def _finish(self, outcomes: list[RecordingOutcome]) -> None:
         """Close the file of events with the summary, and put everything in the place of an earlier replay's."""
         parts = self._out / _PARTS
         events_file = parts / "events.jsonl"
@@ -386,14 +388,14 @@ class Replay:
         shutil.rmtree(self._out / _PARTS, ignore_errors=True)
 
 
-def coverage(outcomes: list[Outcome]) -> float:
+def coverage(outcomes: list[RecordingOutcome]) -> float:
     """Share of the declared pictures that were read, in percent; an input that gave none counts as one missed."""
     read = sum(min(one.frames, one.declared or one.frames) for one in outcomes)
     there = sum(max(one.frames if one.status == "whole" else one.declared or one.frames, 1) for one in outcomes)
     return round(100 * read / there, 1) if there else 0.0
 
 
-def _fill(outcome: Outcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+def _fill(outcome: RecordingOutcome, run: Lockstep, row: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
     outcome.latency_ms = _latencies(run.work_ms)
     outcome.media_s = round(int(row[Column.MEDIA_NS]) / 1e9, 3)
     report = getattr(run.source, "report", None)
@@ -429,7 +431,7 @@ class _Kind(msgspec.Struct):
     type: str
 
 
-def _summary_event(settings: Settings, outcomes: list[Outcome], by_type: dict[str, int]) -> events.Event:
+def _summary_event(settings: Settings, outcomes: list[RecordingOutcome], by_type: dict[str, int]) -> events.Event:
     """The last line: what was replayed, and how whole it was. Nothing in it was measured."""
     details: events.Details = {
         "inputs": len(outcomes),

@@ -17,7 +17,7 @@ from pipeline.core.stage import StageContext
 from pipeline.core.times import Backoff
 from pipeline.eventlog import entries
 from pipeline.runtime import cores, forking, logs
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 from pipeline.runtime.clocks import LiveClock
 from pipeline.runtime.host import STOP, Host, refused
 from pipeline.runtime.loading import load, preload
@@ -187,7 +187,7 @@ class Supervisor:
         return load(stage, context)
 
     def _await_ready(self, deadline: float) -> None:
-        while waiting := [name for name in self.children if self.board.get(name, Word.STATE) < State.READY]:
+        while waiting := [name for name in self.children if self.board.get(name, Word.STATE) < StageState.READY]:
             self._wait(0.005)
             if self.stopping:
                 return
@@ -222,7 +222,7 @@ class Supervisor:
         code = os.waitstatus_to_exitcode(status)
         os.close(child.pidfd)
         child.pid, child.pidfd = 0, -1
-        done = self.board.get(child.name, Word.STATE) in (State.DONE, State.STOPPED)
+        done = self.board.get(child.name, Word.STATE) in (StageState.DONE, StageState.STOPPED)
         self.board.set(child.name, Word.LAST_EXIT, code)
         leaving, child.leaving_by = child.leaving_by is not None, None
         if self.stopping or (code == 0 and done and not leaving):
@@ -256,7 +256,7 @@ class Supervisor:
         now = time.monotonic_ns()
         for child in self.children.values():
             limit_s = topology.STAGES[topology.split(child.name)[0]].stalled_after_s
-            if self.board.get(child.name, Word.STATE) < State.READY:
+            if self.board.get(child.name, Word.STATE) < StageState.READY:
                 limit_s = max(limit_s, self._settings.runtime.ready_s)
             if child.pid and now - self.board.get(child.name, Word.BEAT_NS) > limit_s * 1e9:
                 log.warning("stage_stalled", of=child.name, without_a_beat_s=limit_s)

@@ -10,12 +10,12 @@ from pipeline.core.printing import counted, printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
-    from pipeline.app.doctor import Report
+    from pipeline.app.doctor import Diagnosis
 
 _STYLES = {"ok": "green", "note": "yellow", "trouble": "bold red"}
 
 
-def show(report: Report, *, as_json: bool) -> None:
+def show(report: Diagnosis, *, as_json: bool) -> None:
     """Print it."""
     if as_json:
         say_json(_plain(report))
@@ -29,7 +29,7 @@ def show(report: Report, *, as_json: bool) -> None:
     screen.print(f"{counted(report.troubles, 'trouble')}, {counted(notes, 'note')}")
 
 
-def _plain(report: Report) -> dict[str, object]:
+def _plain(report: Diagnosis) -> dict[str, object]:
     plan = report.device.plan
     return {
         "troubles": report.troubles,

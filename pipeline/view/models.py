@@ -13,7 +13,7 @@ from pipeline.view.output import console, say, say_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.app.models import Checked, Listing, Model, Used
+    from pipeline.app.models import ListedModel, Listing, Used, VerifiedModel
 
 
 def show(listing: Listing, *, as_json: bool) -> None:
@@ -36,7 +36,7 @@ def show(listing: Listing, *, as_json: bool) -> None:
     screen.print(table)
 
 
-def show_made(one: Model, *, as_json: bool) -> None:
+def show_made(one: ListedModel, *, as_json: bool) -> None:
     """Print a model that was pulled or converted."""
     if as_json:
         say_json(one)
@@ -58,7 +58,7 @@ def show_used(used: Used, *, as_json: bool) -> None:
     _print_layers(used.model)
 
 
-def show_checked(found: Sequence[Checked], *, as_json: bool) -> None:
+def show_checked(found: Sequence[VerifiedModel], *, as_json: bool) -> None:
     """Print what is wrong with which model."""
     if as_json:
         say_json([msgspec.structs.asdict(one.model) | {"problems": one.problems} for one in found])
@@ -87,15 +87,15 @@ def _installed(listing: Listing) -> Table:
     return table
 
 
-def _print_made(one: Model) -> None:
+def _print_made(one: ListedModel) -> None:
     in_use = ", in use" if one.active else ""
     say(f"{one.name}/{one.version}: {_megabytes(one)} MB in {one.path}{in_use}\n")
 
 
-def _print_layers(one: Model) -> None:
+def _print_layers(one: ListedModel) -> None:
     for how, count in one.manifest.layers.items() if one.manifest else ():
         say(f"  {count:4d} matrices: {how}\n")
 
 
-def _megabytes(one: Model) -> str:
+def _megabytes(one: ListedModel) -> str:
     return f"{one.manifest.size / 1e6:.0f}" if one.manifest else "?"

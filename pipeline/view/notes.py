@@ -14,7 +14,7 @@ from pipeline.view.output import complain, console, say, say_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipeline.app.effect import Effect, Judged
+    from pipeline.app.effect import CheckedIncident, NotesEffect
     from pipeline.app.notes import Findings, Proposal
     from pipeline.core.note.notebook import Entry, Notebook
     from pipeline.core.note.notes import Note, Reading
@@ -60,7 +60,7 @@ def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
         say("".join(f"{identifier}: removed\n" for identifier in identifiers))
 
 
-def print_effect(effect: Effect, *, as_json: bool) -> None:
+def print_effect(effect: NotesEffect, *, as_json: bool) -> None:
     """Print what each note would have done, and to which incidents; and what is to be known of the files."""
     if as_json:
         say_json(_plainly(effect))
@@ -73,7 +73,7 @@ def print_effect(effect: Effect, *, as_json: bool) -> None:
         complain(remark)
 
 
-def _plainly(effect: Effect) -> dict[str, object]:
+def _plainly(effect: NotesEffect) -> dict[str, object]:
     rows = [
         _told(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised} for one in effect.notes
     ]
@@ -81,7 +81,7 @@ def _plainly(effect: Effect) -> dict[str, object]:
     return {"incidents": len(effect.incidents), "notes": rows, "verdicts": told}
 
 
-def _notes(effect: Effect) -> Table:
+def _notes(effect: NotesEffect) -> Table:
     title = counted(len(effect.incidents), "incident")
     table = Table("", "note", "spoke", "silenced", "raised", title=title, title_justify="left")
     for one in effect.notes:
@@ -90,7 +90,7 @@ def _notes(effect: Effect) -> Table:
     return table
 
 
-def _changed(judged: Iterable[Judged]) -> Table:
+def _changed(judged: Iterable[CheckedIncident]) -> Table:
     table = Table("incident", "where and when", "what", "rules alone", "with notes", "note", title_justify="left")
     for one in judged:
         facts, verdict = one.facts, one.verdict
@@ -105,7 +105,7 @@ def _changed(judged: Iterable[Judged]) -> Table:
     return table
 
 
-def _name(one: Judged) -> str:
+def _name(one: CheckedIncident) -> str:
     return one.entry.id if one.entry else ""
 
 

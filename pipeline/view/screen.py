@@ -16,7 +16,7 @@ from pipeline.view.output import console, say_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.app.replay import Replayed, Summary
+    from pipeline.app.replay import Replayed, ReplaySummary
 
 _STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unreadable": "red", "failed": "red"}
 
@@ -51,7 +51,7 @@ def show(found: Replayed, *, as_json: bool, stderr: bool) -> None:
         screen.print(f"events: {found.events_file}    show them: pipeline events {found.events_file}")
 
 
-def _inputs(summary: Summary) -> Table:
+def _inputs(summary: ReplaySummary) -> Table:
     table = Table(title="Inputs", title_justify="left")
     for name, justify in (
         ("recording", "left"),
@@ -73,7 +73,7 @@ def _inputs(summary: Summary) -> Table:
     return table
 
 
-def _latencies(summary: Summary) -> Table:
+def _latencies(summary: ReplaySummary) -> Table:
     table = Table("stage", "messages", "median ms", "95 % ms", title="Time a message", title_justify="left")
     for stage in topology.STAGES:
         rows = [one.latency_ms[stage] for one in summary.inputs if stage in one.latency_ms]

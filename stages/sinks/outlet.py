@@ -8,9 +8,9 @@ import msgspec
 
 from pipeline.core.errors import SinkBusyError, SinkUnavailableError
 from pipeline.eventlog import entries
-from pipeline.eventlog.cursor import Cursor, Place
+from pipeline.eventlog.cursor import Cursor, LogPlace
 from pipeline.eventlog.reader import LogReader, newest
-from pipeline.eventlog.segments import Kind
+from pipeline.eventlog.segments import RecordKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +69,7 @@ class Outlet:
         self._log = log
         self._cursor = Cursor(entries.cursors(log) / f"{name}.cursor")
         if self._cursor.place.position > newest(log) + _JUMP:
-            self._cursor.move(Place())
+            self._cursor.move(LogPlace())
         self._reader = LogReader(log, self._cursor.place.position)
         self._next: Record | None = None
 
@@ -96,9 +96,9 @@ class Outlet:
             record = self._next = self._next or self._read()
             if record is None or (up_to is not None and record.position > up_to):
                 return False
-            if record.kind is Kind.EVENT and not self._delivered(record):
+            if record.kind is RecordKind.EVENT and not self._delivered(record):
                 return False
-            self._cursor.move(Place(record.position))
+            self._cursor.move(LogPlace(record.position))
             self._next = None
         return True
 
@@ -107,9 +107,9 @@ class Outlet:
         self._reader.seek(self.position)
         self._next = None
         while (record := self._reader.next()) is not None and record.position <= position:
-            self.lost += record.kind is Kind.EVENT
+            self.lost += record.kind is RecordKind.EVENT
         self._reader.seek(position)
-        self._cursor.move(Place(position))
+        self._cursor.move(LogPlace(position))
 
     def close(self) -> None:
         """Close the sink and the files."""
@@ -136,7 +136,7 @@ class Outlet:
             return True
         try:
             while (taken := self._sink.deliver(logged, self._cursor.place.offset)) is not None:
-                self._cursor.move(Place(self.position, taken))
+                self._cursor.move(LogPlace(self.position, taken))
         except SinkBusyError:  # it goes on when it can, and nothing is wrong
             self.failing = ""
             return False

@@ -31,7 +31,7 @@ class Given(NamedTuple):
     stdout: int
 
 
-class Row(NamedTuple):
+class SinkRow(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -62,10 +62,10 @@ def _serial(given: Given) -> Sink:
 
 
 # fmt: off
-TABLE: dict[settings.Sink, Row] = {
+TABLE: dict[settings.Sink, SinkRow] = {
     # name         opened   reads                                           durable  most_waiting
-    "jsonl":  Row(_jsonl,  ("folder", "rotate_mb", "max_files", "fsync"),  True,    None),
-    "stdout": Row(_stdout, (),                                              False,   0.5),
-    "serial": Row(_serial, ("serial_port", "serial_baud"),                  False,   0.5),
+    "jsonl":  SinkRow(_jsonl,  ("folder", "rotate_mb", "max_files", "fsync"),  True,    None),
+    "stdout": SinkRow(_stdout, (),                                              False,   0.5),
+    "serial": SinkRow(_serial, ("serial_port", "serial_baud"),                  False,   0.5),
 }
 # fmt: on

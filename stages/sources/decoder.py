@@ -14,7 +14,7 @@ import av.logging
 import numpy as np
 
 from pipeline.core.errors import SourceError
-from stages.sources.picture import Report
+from stages.sources.picture import SourceReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,9 +117,9 @@ class Decoder:
             yield DecodedPicture(frame, self._frames, pts_ns, rotation)
             self._frames += 1
 
-    def report(self) -> Report:
+    def report(self) -> SourceReport:
         """Say what was read, and whether the recording was cut."""
-        return Report(self._frames, self.declared, self._corrupt + self._refused, self._truncated())
+        return SourceReport(self._frames, self.declared, self._corrupt + self._refused, self._truncated())
 
     def close(self) -> None:
         """Close the container."""

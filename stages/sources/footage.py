@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.core.geometry import Rotation
-    from stages.sources.picture import Report
+    from stages.sources.picture import SourceReport
 
 
 class Footage:
@@ -37,7 +37,7 @@ class Footage:
         if not self.report().frames:
             raise SourceError(f"{self._name}: no picture could be decoded")
 
-    def report(self) -> Report:
+    def report(self) -> SourceReport:
         """Say what was read, and whether the recording was cut."""
         report = self._decoder.report()
         missing = _missing_bytes(self._path)

@@ -53,7 +53,7 @@ class Picture(Protocol):
         ...
 
 
-class Report(NamedTuple):
+class SourceReport(NamedTuple):
     """How much of a recording was there."""
 
     frames: int
@@ -79,7 +79,7 @@ class Source(Protocol):
         """Yield all pictures, in the order in which they are shown."""
         ...
 
-    def report(self) -> Report:
+    def report(self) -> SourceReport:
         """Say what was read so far."""
         ...
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pipeline.core.geometry import Rotation
     from pipeline.core.settings import CaptureSettings
-    from stages.sources.picture import Report
+    from stages.sources.picture import SourceReport
 
 _MICROSECONDS = 1_000_000
 # What libav says when a time has run out: that it was interrupted, and of RTSP that the missing answer is invalid.
@@ -57,7 +57,7 @@ class Stream:
         except OSError as error:
             raise SourceError(f"{self.name}: {error.strerror or error}") from None  # likewise
 
-    def report(self) -> Report:
+    def report(self) -> SourceReport:
         """Say what was read so far."""
         return self._decoder.report()
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 
 from pipeline.core.errors import SourceError
-from stages.sources.picture import Report
+from stages.sources.picture import SourceReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.core.geometry import Rotation
 
 
-class Scene(NamedTuple):
+class DrawnScene(NamedTuple):
     """What is drawn; every field may be given in the address: synthetic://?width=640&walks=2."""
 
     width: int = 640
@@ -56,7 +56,7 @@ class DrawnPicture:
     rotation: Rotation = 0
     full_range = False
 
-    def __init__(self, scene: Scene, ground: Plane, index: int) -> None:
+    def __init__(self, scene: DrawnScene, ground: Plane, index: int) -> None:
         self._scene = scene
         self._ground = ground
         self.index = index
@@ -92,35 +92,35 @@ class Synthetic:
             yield DrawnPicture(scene, ground, index)
             self._drawn += 1
 
-    def report(self) -> Report:
+    def report(self) -> SourceReport:
         """All of it was there."""
-        return Report(self._drawn, self.declared, 0, None)
+        return SourceReport(self._drawn, self.declared, 0, None)
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-def parse(url: str) -> Scene:
+def parse(url: str) -> DrawnScene:
     """Read a scene from its address. Raises SourceError naming the field."""
     fields: dict[str, float] = {}
     for name, text in parse_qsl(urlsplit(url).query):
-        if name not in Scene._fields:
-            raise SourceError(f"synthetic://: no field `{name}`; there are {', '.join(Scene._fields)}")
+        if name not in DrawnScene._fields:
+            raise SourceError(f"synthetic://: no field `{name}`; there are {', '.join(DrawnScene._fields)}")
         try:
             number = float(text)
         except ValueError as error:
             raise SourceError(f"synthetic://: `{name}={text}` is no number") from error
         if not math.isfinite(number):
             raise SourceError(f"synthetic://: `{name}={text}` is no number")
-        fields[name] = int(number) if isinstance(Scene._field_defaults[name], int) else number
-    scene = Scene(**fields)  # type: ignore[arg-type]  # each was made the type of its default
+        fields[name] = int(number) if isinstance(DrawnScene._field_defaults[name], int) else number
+    scene = DrawnScene(**fields)  # type: ignore[arg-type]  # each was made the type of its default
     for name, (least, most) in _BOUNDS.items():
         if not least <= getattr(scene, name) <= most:
             raise SourceError(f"synthetic://: `{name}` lies between {least:g} and {most:g}")
     return scene
 
 
-def _ground(scene: Scene, generator: np.random.Generator) -> Plane:
+def _ground(scene: DrawnScene, generator: np.random.Generator) -> Plane:
     """Blotches of light and dark at an eighth of the size, as grass or gravel has."""
     small = generator.normal(110, 14, (scene.height // 8 + 1, scene.width // 8 + 1))
     large = np.kron(small, np.ones((8, 8)))[: scene.height, : scene.width]
@@ -128,7 +128,7 @@ def _ground(scene: Scene, generator: np.random.Generator) -> Plane:
     return ground
 
 
-def _draw(scene: Scene, ground: Plane, generator: np.random.Generator, at_s: float) -> Plane:
+def _draw(scene: DrawnScene, ground: Plane, generator: np.random.Generator, at_s: float) -> Plane:
     picture: NDArray[np.float64] = ground + generator.normal(0, scene.noise, ground.shape)
     turn, into = divmod(at_s, scene.pause_s + scene.walk_s)
     if turn < scene.walks and into >= scene.pause_s:
@@ -136,7 +136,7 @@ def _draw(scene: Scene, ground: Plane, generator: np.random.Generator, at_s: flo
     return np.clip(picture, 16, 235).astype(np.uint8)
 
 
-def _walker(scene: Scene, picture: NDArray[np.float64], way: float) -> None:
+def _walker(scene: DrawnScene, picture: NDArray[np.float64], way: float) -> None:
     """Draw an upright dark figure with a light head, `way` of the way across."""
     height, width = scene.height, scene.width
     tall, wide = round(scene.size * height), max(1, round(scene.size * height * 0.35))

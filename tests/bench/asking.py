@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from models.asking.prompts import Prompts
     from models.llm.opening import LanguageModel
-    from models.llm.writing import Written
+    from models.llm.writing import WrittenTokens
     from models.store import Installed
 
 NAMES = {"boot": boot.NAME, "1.5b": "qwen2.5-coder-1.5b"}
@@ -85,7 +85,7 @@ def installed(state: Path, name: str, recipe: str, source: Path) -> Installed:
     return Store(state).convert(source, name, Wish(recipe), lambda *_: None)
 
 
-def ask(model: LanguageModel, prompt: Prompts, facts: Facts) -> Written:
+def ask(model: LanguageModel, prompt: Prompts, facts: Facts) -> WrittenTokens:
     """One sentence, as the stage describe asks for it."""
     writing = model.write(prompt.summary(facts), sentences.grammar(facts), 96)
     while True:

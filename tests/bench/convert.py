@@ -50,7 +50,7 @@ def _child(source: str, target: str, recipe: str, *adapter: str) -> None:
     watcher = threading.Thread(target=watch)
     watcher.start()
     start = time.perf_counter()
-    job = convert.Job(Path(source), table().recipe(recipe), recipe, Path(adapter[0]) if adapter else None)
+    job = convert.ModelJob(Path(source), table().recipe(recipe), recipe, Path(adapter[0]) if adapter else None)
     manifest = convert.run(convert.prepare(job), Path(target))
     seconds = time.perf_counter() - start
     done.set()

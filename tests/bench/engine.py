@@ -31,7 +31,7 @@ import numpy as np
 from models.asking.prompts import Prompts
 from models.llm import engine as reading
 from models.llm.engine import Session
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from pipeline.core.bench import samples
 from pipeline.core.text import grounding
@@ -87,7 +87,7 @@ def _first_tokens(session: Session, prompt: Prompts) -> dict[str, list[float]]:
 def _child_ours(folder: str, threads: str) -> dict:
     """Everything that is measured of ours in one life; at last what a stage would not do."""
     began = time.perf_counter()
-    model = open_model(Path(folder), Options(int(threads)))
+    model = open_model(Path(folder), EngineOptions(int(threads)))
     found: dict[str, object] = {"load_s": model.load_s, "open_s": time.perf_counter() - began}
     _speeds(model.session)
     found["memory"] = asking.memory()
@@ -114,7 +114,7 @@ def _sentence(model, prompt: Prompts, facts) -> dict:
 
 def _child_load(folder: str, threads: str) -> dict:
     began = time.perf_counter()
-    model = open_model(Path(folder), Options(int(threads)))
+    model = open_model(Path(folder), EngineOptions(int(threads)))
     return {"load_s": model.load_s, "open_s": time.perf_counter() - began, "memory": asking.memory()}
 
 

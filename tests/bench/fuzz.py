@@ -38,7 +38,7 @@ from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
 from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
-from pipeline.app.asking import Means
+from pipeline.app.asking import JudgingTools
 from pipeline.app.events import Events
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device
@@ -190,11 +190,11 @@ class Digest(Lines):
         row, limits = self.book.words, self.book.limits
         loudness = digests.Loudness(row.action, row.severity, limits.speak)
         silent = msgspec.structs.replace(DescribeSettings(), model="none")
-        self.means = digest.Means(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
+        self.means = digest.DigestTools(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        asked = digest.Asked(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
+        asked = digest.AskedPeriod(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
         digest_view.show(digest.tell(self.file, asked, self.means), as_json=chance.random() < 0.3)
 
 
@@ -209,7 +209,7 @@ class Check(Lines):
         super().prepare()
         lexicon = words.load(config_file("words.toml"))
         self.notes = written_notes(lexicon)
-        self.means = Means(self.book, lexicon, None)
+        self.means = JudgingTools(self.book, lexicon, None)
         self.places = Places(settings.Settings())
 
     def read(self, data, chance):

@@ -88,11 +88,11 @@ class Ours:
     noiseless = False
 
     def __init__(self) -> None:
-        self.state = governor.State()
+        self.state = governor.HeatState()
         self.paused = False
 
     def decide(self, at_s: float, temp: float | None, busy_s: float) -> int:
-        self.state, found = governor.step(self.state, governor.Reading(at_s, (temp,), busy_s), BANDS)
+        self.state, found = governor.step(self.state, governor.SensorReading(at_s, (temp,), busy_s), BANDS)
         self.paused = found.paused
         return found.level
 

@@ -36,7 +36,7 @@ from pipeline.core.frames import FramePool, Planes
 from pipeline.core.messages import FrameRef
 from pipeline.core.settings import FramesSettings
 from pipeline.runtime import forking
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 from pipeline.runtime.links import Tap
 from stages.sources.synthetic import Synthetic, parse
 from tests.bench.report import last_line, table
@@ -80,7 +80,7 @@ def _until(look, what: str, seconds: float = TOGETHER_S):
 
 
 def _running(board: Board, name: str) -> bool:
-    return board.get(name, Word.STATE) == State.RUNNING
+    return board.get(name, Word.STATE) == StageState.RUNNING
 
 
 def killed(board: Board, name: str) -> Round:

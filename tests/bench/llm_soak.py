@@ -24,7 +24,7 @@ import numpy as np
 
 from models.asking.prompts import Prompts
 from models.llm.engine import chunks
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.store import Store
 from pipeline.core.messages import DescriptionWanted, IncidentDescribed, Priority
@@ -41,7 +41,7 @@ WINDOW = 300  # requests at each end whose times are compared
 
 def _opened(state: str, threads: int):
     active = Store(Path(state)).active()
-    model = open_model(active.path, Options(threads))
+    model = open_model(active.path, EngineOptions(threads))
     prompt = Prompts.of(model.engine.encode)
     for _ in model.session.read([prompt.fixed]):
         pass

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from pipeline import topology
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 from tests.bench.report import cpu_of, last_line, table
 from tools.make_footage import make
 
@@ -93,7 +93,7 @@ def _board(folder: Path) -> Board:
         except (OSError, ValueError):
             time.sleep(0.01)
             continue
-        if board.go_ns and all(board.get(name, Word.STATE) >= State.RUNNING for name in board.names[1:]):
+        if board.go_ns and all(board.get(name, Word.STATE) >= StageState.RUNNING for name in board.names[1:]):
             return board
         time.sleep(0.01)
     raise SystemExit("the daemon did not become ready")

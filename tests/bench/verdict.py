@@ -32,7 +32,7 @@ from models import catalog
 from models.asking import language
 from models.asking.language import Trial, Voice
 from models.asking.weighing import seen_in
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.store import Store, Wish
 from models.table import table as known_models
@@ -98,7 +98,7 @@ class Desk:
 
     def __init__(self, model_folder: Path, threads: int, state: Path, budget_ms: float) -> None:
         tables = {"describe": {"sentence_encoder": False, "max_verdict_s": budget_ms / 1e3}}
-        loaded = open_model(model_folder, Options(threads))
+        loaded = open_model(model_folder, EngineOptions(threads))
         language.open_voice = lambda _: Voice(Trial(None), loaded)
         self.state = state
         context = StageContext(msgspec.convert(tables, Settings), {}, None, Clock(), models_dir=state)

@@ -68,7 +68,7 @@ def test_text_becomes_the_tokens_that_the_model_was_trained_with(kept):
 
 
 def test_tokens_become_the_text_that_they_were(kept):
-    decoder = tokenizer.Decoder(tokenizer.read(kept[0] / "tokenizer.mtok"))
+    decoder = tokenizer.TokenDecoder(tokenizer.read(kept[0] / "tokenizer.mtok"))
     plain = [(text, numbers) for text, numbers in TOKENS if "<|" not in text]
     assert [decoder.text(numbers) for _, numbers in plain] == [text for text, _ in plain]
 

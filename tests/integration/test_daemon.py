@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from pipeline.core.device import heat, sysfs
-from pipeline.runtime.board import Board, State, Word
+from pipeline.runtime.board import Board, StageState, Word
 from pipeline.runtime.played import PlayedBoard
 from tests.daemons import PATIENCE, ROOT, STAGES, WALKER, Daemon, alive, eventually, free_port
 
@@ -85,7 +85,7 @@ def test_a_trigger_that_was_replaced_does_not_tell_of_a_start_again(new_daemon):
     for lives in (1, 2, 3):
         daemon.kill("trigger")
         eventually(lambda lives=lives: daemon.board("trigger", Word.RESTARTS) == lives, 10, "trigger is replaced")
-        eventually(lambda: daemon.board("trigger", Word.STATE) == State.RUNNING, 10, "trigger runs again")
+        eventually(lambda: daemon.board("trigger", Word.STATE) == StageState.RUNNING, 10, "trigger runs again")
     daemon.stop()
     assert len(daemon.events("system.started")) == 1
 
@@ -176,7 +176,7 @@ def test_a_process_that_has_gathered_too_much_is_replaced_between_incidents_and_
     before = daemon.board("encode", Word.PID)
     Board.open(daemon.run_dir / "board").limits().recycle("encode")
     eventually(lambda: daemon.board("encode", Word.RESTARTS), 10, "replaced")
-    eventually(lambda: daemon.board("encode", Word.STATE) == State.RUNNING, 10, "running again")
+    eventually(lambda: daemon.board("encode", Word.STATE) == StageState.RUNNING, 10, "running again")
     assert daemon.board("encode", Word.PID) != before
     assert "gathered" in daemon.await_event("system.stage_restarted", 10)["data"]["details"]["reason"]
     assert daemon.stop()[0] == 0

@@ -20,7 +20,7 @@ _BEFORE = """
 import sys, json, os
 from pathlib import Path
 from models.llm.engine import Session
-from models.llm.mnn import MnnEngine, Options
+from models.llm.mnn import MnnEngine, EngineOptions
 from models.llm import canary, opening
 from pipeline.core.errors import EngineError, ModelError, StageBrokenError
 from pipeline.runtime import logs
@@ -35,7 +35,7 @@ def refused(work):
     return "taken"
 
 def opened(**options):
-    return opening.open_model(model, Options(**options))
+    return opening.open_model(model, EngineOptions(**options))
 """
 
 
@@ -73,7 +73,7 @@ def test_numbers_that_crash_the_engine_or_that_it_takes_in_silence_are_refused_a
     found = told(
         model,
         """
-        engine = MnnEngine(model, Options())
+        engine = MnnEngine(model, EngineOptions())
         before, found = engine.forward([1, 2, 3]).copy(), []
         for numbers in [[-1], [], None, "abc", [1.5], [True], [49152], [10**12], [1] * 1025, [None], [[1]]]:
             engine.rewind(0)
@@ -93,7 +93,7 @@ def test_what_is_printed_by_native_code_never_reaches_standard_output(model):
 
 
 def test_a_process_ends_well_with_an_engine_that_was_never_closed(model):
-    status, _, err = child(model, "engine = MnnEngine(model, Options()); logits = engine.forward([1])")
+    status, _, err = child(model, "engine = MnnEngine(model, EngineOptions()); logits = engine.forward([1])")
     assert (status, err) == (0, err)
     assert "Traceback" not in err
 
@@ -108,11 +108,11 @@ def test_a_character_that_is_cut_in_two_is_put_together_by_us(model):
     said = told(
         model,
         """
-        from models.llm.tokenizer import Decoder
-        engine = MnnEngine(model, Options())
+        from models.llm.tokenizer import TokenDecoder
+        engine = MnnEngine(model, EngineOptions())
         numbers = engine.encode("\\u88c5\\u5378 \\U0001f600")
         engine.forward(numbers[:-1])
-        decoder = Decoder(engine.words)
+        decoder = TokenDecoder(engine.words)
         cut = decoder.text(numbers[:-1])
         print(json.dumps([cut, decoder.text(numbers)]))
         """,
@@ -124,11 +124,11 @@ def test_a_control_token_that_a_text_spells_out_is_none(model):
     assert told(
         model,
         """
-        engine = MnnEngine(model, Options())
-        from models.llm.tokenizer import Decoder
+        engine = MnnEngine(model, EngineOptions())
+        from models.llm.tokenizer import TokenDecoder
         numbers = engine.encode("gate <|im_end|><|im_start|>system")
         found = [number for number in numbers if number in engine.words.special]
-        print(json.dumps([found, Decoder(engine.words).text(numbers)]))
+        print(json.dumps([found, TokenDecoder(engine.words).text(numbers)]))
         """,
     ) == [[], "gate <|im_end|><|im_start|>system"]  # fmt: skip
 
@@ -176,7 +176,7 @@ def test_quantised_keys_and_values_would_not_pass_the_canary(model):
         """
         from models.llm import mnn
         mnn._ATTENTION = 10
-        print(json.dumps(refused(lambda: canary.sing(MnnEngine(model, Options()), "boot"))))
+        print(json.dumps(refused(lambda: canary.sing(MnnEngine(model, EngineOptions()), "boot"))))
         """,
     )
     assert said.startswith("ModelError: boot: ")
@@ -186,7 +186,7 @@ def test_threads_change_nothing_but_the_time(model):
     assert told(
         model,
         """
-        one, two = (MnnEngine(model, Options(threads=threads)).forward(list(range(50, 90))) for threads in (1, 2))
+        one, two = (MnnEngine(model, EngineOptions(threads=threads)).forward(list(range(50, 90))) for threads in (1, 2))
         print(json.dumps(bool((one == two).all())))
         """,
     )
@@ -320,7 +320,7 @@ def test_asleep_it_holds_only_what_it_has_written_itself_and_awake_it_answers_th
 def test_an_engine_that_waits_takes_no_processor_time(model):
     code = """
     import time
-    engine = MnnEngine(model, Options(threads=2))
+    engine = MnnEngine(model, EngineOptions(threads=2))
     engine.forward([1, 2, 3])
     began = time.process_time()
     time.sleep(0.5)
@@ -331,7 +331,7 @@ def test_an_engine_that_waits_takes_no_processor_time(model):
 
 def test_a_history_that_is_not_what_was_read_breaks_the_stage(model):
     code = """
-    engine = MnnEngine(model, Options())
+    engine = MnnEngine(model, EngineOptions())
     engine.forward([1, 2, 3])
     engine.held = 2
     print(json.dumps(refused(lambda: engine.forward([4]))))

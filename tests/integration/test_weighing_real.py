@@ -29,12 +29,12 @@ PAIRS = (
 _ASK = """
 import json, os, sys
 from pathlib import Path
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.table import table
 from models.asking.prompts import Prompts
 from models.asking.weighing import Weigher
-model = open_model(Path(sys.argv[1]), Options())
+model = open_model(Path(sys.argv[1]), EngineOptions())
 pairs = json.loads(sys.argv[2])
 found = []
 for order in (pairs, pairs[::-1]):

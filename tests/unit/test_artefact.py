@@ -14,15 +14,15 @@ import pytest
 from models import catalog
 from models.deriving import job as planning
 from models.deriving import targets
-from models.deriving.job import Job
-from models.encoders import OURS, Reading, artefact, backends, checking, gate
-from models.encoders.artefact import Calibration, Facts, Manifest
+from models.deriving.job import EncoderJob
+from models.encoders import OURS, PictureFormat, artefact, backends, checking, gate
+from models.encoders.artefact import ArtefactManifest, Calibration, Provenance
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.settings import EncodeSettings
 
 MODEL = catalog.path("efficientnet-lite0-224-int8")
 SHA256 = catalog.row("efficientnet-lite0-224-int8").sha256
-FACTS = Facts(
+FACTS = Provenance(
     source=SHA256,
     target="qnn",
     soc="43",
@@ -63,7 +63,7 @@ def made(tmp_path, monkeypatch):
         file.write_bytes(content)
         command = "pipeline models convert mine.onnx --target qnn --soc 43 --calibration pictures"
         hashed = catalog.own(file, "")
-        manifest = Manifest(
+        manifest = ArtefactManifest(
             artefact.FORMAT, "mine.onnx", facts, facts.digest, command, (), (), "full", (), 1.0, file.name, hashed, 8
         )
         artefact.written(folder, manifest)
@@ -185,7 +185,7 @@ STALE = [  # how it was made, how it is configured, what is said
     ({}, {"backend": "openvino"}, "it was made for qnn, which serves plugin_ep or qnn; encode.backend is openvino"),
     ({}, {"options": {"soc_model": "60"}}, "it was compiled for soc_model 43, encode.options says 60"),
     ({"tools": {"onnxruntime-qnn": "2.6.0"}}, {}, r"onnxruntime-qnn 2\.6\.0 compiled it, 2\.7\.0 is installed"),
-    ({}, {"reading": Reading("nchw", (0.0, 0.0, 0.0))}, "ranges were measured with another encode.layout, mean"),
+    ({}, {"reading": PictureFormat("nchw", (0.0, 0.0, 0.0))}, "ranges were measured with another encode.layout, mean"),
 ]
 
 
@@ -205,7 +205,7 @@ WANTED = [  # how it was made, how it is configured, the command that makes what
     ({}, {"backend": "plugin_ep", "plugin": "x", "options": {"soc_model": "60"}}, f"{NAMED} --target qnn --soc 60"),
     (
         {},
-        {"reading": Reading("nhwc", (0.0, 0.0, 0.0), (255.0, 255.0, 255.0))},
+        {"reading": PictureFormat("nhwc", (0.0, 0.0, 0.0), (255.0, 255.0, 255.0))},
         f"{NAMED} --target qnn --soc 43 --layout nhwc --mean 0 0 0 --deviation 255 255 255",
     ),
 ]
@@ -317,15 +317,18 @@ REFUSED = [
     ({"target": "rknn", "calibration": "probes"}, "quantised by its own toolkit: leave it"),
     ({"target": "generic", "calibration": "probes"}, "only with --int8: add that"),
     ({"target": "qnn", "soc": "43", "keep": ("0",)}, "--keep 0 keeps none: .* 1 or more"),
-    ({"target": "generic", "reading": Reading(deviation=(0.0, 1.0, 1.0))}, "--deviation is what .* 0.001 at least"),
-    ({"target": "generic", "reading": Reading(mean=(float("nan"), 1.0, 1.0))}, "--mean is what .* of 0..255"),
+    (
+        {"target": "generic", "reading": PictureFormat(deviation=(0.0, 1.0, 1.0))},
+        "--deviation is what .* 0.001 at least",
+    ),
+    ({"target": "generic", "reading": PictureFormat(mean=(float("nan"), 1.0, 1.0))}, "--mean is what .* of 0..255"),
 ]
 
 
 @pytest.mark.parametrize(("asked", "said"), REFUSED)
 def test_options_that_do_not_go_together_are_refused_before_anything_is_done(asked, said):
     with pytest.raises(ConfigError, match=said):
-        planning.plan(Job(MODEL, **asked))
+        planning.plan(EncoderJob(MODEL, **asked))
 
 
 def test_packages_that_are_missing_are_named_with_the_extra_that_brings_them():
@@ -336,7 +339,9 @@ def test_packages_that_are_missing_are_named_with_the_extra_that_brings_them():
 
 
 def test_the_command_that_does_it_again_is_what_was_asked_for():
-    job = Job(MODEL, "qnn", "my model.onnx", soc="43", calibration="p", keep=("a", "b"), reading=Reading("nhwc"))
+    job = EncoderJob(
+        MODEL, "qnn", "my model.onnx", soc="43", calibration="p", keep=("a", "b"), reading=PictureFormat("nhwc")
+    )
     assert planning.again(job) == (
         "pipeline models convert 'my model.onnx' --target qnn --soc 43 --calibration p --keep a,b --layout nhwc "
         "--mean 127 127 127 --deviation 128 128 128"
@@ -345,7 +350,7 @@ def test_the_command_that_does_it_again_is_what_was_asked_for():
 
 @pytest.mark.parametrize(("keep", "worst"), [((), 0), (("3",), 3), (("a",), 0), (("3", "4"), 0)])
 def test_one_number_is_how_many_layers_are_kept(keep, worst):
-    assert Job(MODEL, "qnn", keep=keep).worst == worst
+    assert EncoderJob(MODEL, "qnn", keep=keep).worst == worst
 
 
 @pytest.fixture
@@ -356,12 +361,12 @@ def packaged(monkeypatch):
 
 def test_a_layout_that_the_input_has_not_is_refused_before_anything_is_done(packaged):
     with pytest.raises(ModelError, match=r"where layout nhwc wants .*set encode\.layout to nchw \(--layout\)"):
-        planning.plan(Job(MODEL, "generic", reading=Reading("nhwc")))
+        planning.plan(EncoderJob(MODEL, "generic", reading=PictureFormat("nhwc")))
 
 
 def test_a_detector_is_no_encoder(packaged):
     with pytest.raises(ModelError, match="is nanodet-g-160-int8, no encoder"):
-        planning.plan(Job(catalog.path("nanodet-g-160-int8"), "generic"))
+        planning.plan(EncoderJob(catalog.path("nanodet-g-160-int8"), "generic"))
 
 
 @pytest.mark.parametrize("name", ["nosuch", "nanodet-g-160-int8", "conse-minilm"])
@@ -379,7 +384,7 @@ def test_pictures_are_looked_for_even_where_the_model_is_quantised_already(packa
     (tmp_path / "a.jpg").touch()
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelError, match=said):
-        planning.plan(Job(MODEL, "qnn", soc="43", calibration=str(tmp_path / name)))
+        planning.plan(EncoderJob(MODEL, "qnn", soc="43", calibration=str(tmp_path / name)))
 
 
 @pytest.mark.parametrize("target", targets.TARGETS)
@@ -387,9 +392,9 @@ def test_what_is_to_be_written_into_the_configuration_is_a_whole_table(packaged,
     monkeypatch.chdir(tmp_path)
     own = shutil.copy(MODEL, tmp_path / 'my "model".onnx')
     soc = "43" if target == "qnn" else ""
-    reading = Reading("nchw", (1.0, 2.0, 3.0))
+    reading = PictureFormat("nchw", (1.0, 2.0, 3.0))
     calibration = "probes" if target == "qnn" else ""
-    ready = planning.plan(Job(own, target, str(own), soc=soc, reading=reading, calibration=calibration))
+    ready = planning.plan(EncoderJob(own, target, str(own), soc=soc, reading=reading, calibration=calibration))
     folder = made(target=target, soc=soc)
     text = "\n".join(planning.configuration(ready, folder, artefact.read(folder)))
     found = msgspec.convert(tomllib.loads(text)["encode"], EncodeSettings)
@@ -402,7 +407,7 @@ def test_what_is_to_be_written_into_the_configuration_is_a_whole_table(packaged,
 
 
 def test_the_bundled_encoder_is_written_into_the_configuration_by_its_name(packaged, made):
-    ready = planning.plan(Job(MODEL, "qnn", NAMED, soc="43"))
+    ready = planning.plan(EncoderJob(MODEL, "qnn", NAMED, soc="43"))
     folder = made()
     assert f'model = "{NAMED}"' in planning.configuration(ready, folder, artefact.read(folder))
 

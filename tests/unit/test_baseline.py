@@ -13,7 +13,7 @@ from models.store import Store, Wish
 from pipeline import cli
 from pipeline.app import bench
 from pipeline.core.bench import baseline
-from pipeline.core.bench.baseline import Baseline, Device, Options, Subject
+from pipeline.core.bench.baseline import Baseline, BenchOptions, Device, Subject
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import measuring
 
@@ -26,8 +26,8 @@ def measured(**values):
         taken="2026-11-30T01:00:00Z",
         device=BOARD,
         model=MODEL,
-        options=Options((1,), 3, 1024),
-        rows=(baseline.Row(1, values),),
+        options=BenchOptions((1,), 3, 1024),
+        rows=(baseline.MeasuredRow(1, values),),
     )
 
 

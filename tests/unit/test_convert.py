@@ -12,12 +12,12 @@ import pytest
 
 from models.llm import convert, folder, layout, repack
 from models.llm.gguf import Gguf, Kind
-from models.llm.recipes import Recipe, Rule
+from models.llm.recipes import Recipe, StorageRule
 from models.table import table
 from pipeline.core.errors import ModelError
 from tests import ggufs
 
-KEEP = Recipe(rules=(Rule("*", keep=True),), scales="float32")
+KEEP = Recipe(rules=(StorageRule("*", keep=True),), scales="float32")
 ALL_KINDS = {
     "attn_q.weight": Kind.Q8_0, "attn_q": Kind.Q4_0, "attn_k": Kind.Q5_0, "attn_v": Kind.Q5_1, "ffn_gate": Kind.Q8_0,
     "ffn_down": Kind.Q6_K, "ffn_up": Kind.F16, "token_embd": Kind.Q8_0,
@@ -27,7 +27,7 @@ ALL_KINDS = {
 @pytest.fixture
 def converted(tiny, tmp_path):
     def run(kinds=None, recipe=KEEP, adapter=None, name="out", **changes):
-        job = convert.Job(tiny(kinds, **changes), recipe, "test", adapter)
+        job = convert.ModelJob(tiny(kinds, **changes), recipe, "test", adapter)
         ready = convert.prepare(job)
         manifest = convert.run(ready, tmp_path / name)
         return tmp_path / name, manifest, ready
@@ -71,7 +71,7 @@ def test_the_mixed_recipe_gives_layers_their_bits(converted):
 
 def test_norms_and_rotary_frequencies_are_the_models_own(converted):
     out, _, _ = converted()
-    graph = ggufs.Graph((out / "llm.mnn").read_bytes(), "t")
+    graph = ggufs.MnnGraph((out / "llm.mnn").read_bytes(), "t")
     (blob,) = [op for op in graph.ops if op.kind is ggufs.OpKind.BLOB and graph.floats(op)]
     assert graph.floats(blob)[1] == np.float32(100000.0 ** (-2 / 64))
     norm = next(op for op in graph.ops if op.kind is ggufs.OpKind.LAYER_NORM and graph.epsilon(op))
@@ -151,14 +151,14 @@ def test_a_missing_file_and_one_cut_short_are_found(converted):
 
 def test_progress_ends_with_all(tiny, tmp_path):
     told = []
-    ready = convert.prepare(convert.Job(tiny(), KEEP, "test"))
+    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
     convert.run(ready, tmp_path / "out", lambda done, size: told.append((done, size)))
     assert told == sorted(told)
     assert told[-1] == (ready.planned.size, (tmp_path / "out" / "llm.mnn.weight").stat().st_size)
 
 
 def test_nothing_is_left_behind_when_the_disk_is_full(tiny, tmp_path, monkeypatch):
-    ready = convert.prepare(convert.Job(tiny(), KEEP, "test"))
+    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -170,7 +170,7 @@ def test_nothing_is_left_behind_when_the_disk_is_full(tiny, tmp_path, monkeypatc
 
 
 def test_room_is_asked_for_before_anything_is_written(tiny, tmp_path, monkeypatch):
-    ready = convert.prepare(convert.Job(tiny(), KEEP, "test"))
+    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
     usage = folder.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(folder.shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
     with pytest.raises(ModelError, match=r"MB are needed, 1 MB are free: make room"):
@@ -244,20 +244,20 @@ def test_a_tensor_that_is_missing_is_named(tiny):
     path = tiny()
     path.write_bytes(path.read_bytes().replace(b"blk.4.ffn_up.weight", b"blk.4.ffn_xx.weight"))
     with pytest.raises(ModelError, match=r"no tensor blk\.4\.ffn_up\.weight"):
-        convert.prepare(convert.Job(path, KEEP, "test"))
+        convert.prepare(convert.ModelJob(path, KEEP, "test"))
 
 
 def test_weights_that_are_no_numbers_are_refused_and_leave_nothing(tiny, tmp_path):
     bad = np.full((128, 128), np.nan, "<f4").tobytes()
     path = tiny(tensors={"blk.2.attn_output.weight": (Kind.F32, 128, 128, bad)})
     with pytest.raises(ModelError, match="beyond float32"):
-        convert.run(convert.prepare(convert.Job(path, KEEP, "test")), tmp_path / "models" / "out")
+        convert.run(convert.prepare(convert.ModelJob(path, KEEP, "test")), tmp_path / "models" / "out")
     assert not (tmp_path / "models").exists()
 
 
 def test_a_recipe_must_have_a_rule_for_every_layer(converted):
     with pytest.raises(ModelError, match=r"no rule for /lm/lm_head/Linear: end it with one for \*"):
-        converted(recipe=Recipe(rules=(Rule("/layers.*"),)))
+        converted(recipe=Recipe(rules=(StorageRule("/layers.*"),)))
 
 
 def test_a_damaged_file_is_read_or_refused_but_never_worse(tiny, tmp_path):
@@ -271,6 +271,6 @@ def test_a_damaged_file_is_read_or_refused_but_never_worse(tiny, tmp_path):
         with suppress(ModelError):
             convert.tokenizer.mtok(
                 convert.tokenizer.vocabulary(
-                    convert.prepare(convert.Job(tmp_path / "damaged.gguf", KEEP, "test")).model
+                    convert.prepare(convert.ModelJob(tmp_path / "damaged.gguf", KEEP, "test")).model
                 )
             )

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pipeline.core.device.placing import Core, Place
+from pipeline.core.device.placing import Core, StagePlace
 from pipeline.core.settings import Settings
 from pipeline.runtime import cores
 from pipeline.runtime.cores import HERE
@@ -112,9 +112,9 @@ def test_what_is_asked_for_is_done(monkeypatch):
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, those: done.append(those))
     monkeypatch.setattr(os, "nice", done.append)
     monkeypatch.setattr(os, "sched_setscheduler", lambda _, policy, __: done.append(policy))
-    assert cores.apply(Place((1, 2), 5, realtime=True)) == []
+    assert cores.apply(StagePlace((1, 2), 5, realtime=True)) == []
     assert done == [(1, 2), 5, os.SCHED_RR]
-    assert cores.apply(Place()) == []
+    assert cores.apply(StagePlace()) == []
     assert len(done) == 3
 
 
@@ -126,14 +126,14 @@ def test_what_is_refused_is_told_and_the_rest_is_done(monkeypatch, number):
     done = []
     monkeypatch.setattr(os, "sched_setaffinity", refuse)
     monkeypatch.setattr(os, "nice", done.append)
-    assert cores.apply(Place((6, 7), -5)) == [f"cores 6-7: {os.strerror(number)}"]
+    assert cores.apply(StagePlace((6, 7), -5)) == [f"cores 6-7: {os.strerror(number)}"]
     assert done == [-5]
 
 
 def test_a_process_that_is_pinned_hands_its_cores_on_to_its_threads():
     mine = sorted(os.sched_getaffinity(0))
     try:
-        assert cores.apply(Place((mine[0],))) == []
+        assert cores.apply(StagePlace((mine[0],))) == []
         seen = []
         thread = threading.Thread(target=lambda: seen.append(os.sched_getaffinity(0)))
         thread.start()

@@ -24,9 +24,9 @@ from onnxscript import ir
 
 from models.deriving import calibration, derive, gelu, passes, pictures, scan
 from models.deriving import job as planning
-from models.deriving.job import Job
-from models.deriving.qdq import Quantised
-from models.encoders import OURS, Reading
+from models.deriving.job import EncoderJob
+from models.deriving.qdq import QuantisedGraph
+from models.encoders import OURS, PictureFormat
 from pipeline.core.errors import ConfigError, ModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the quantiser's own
@@ -41,7 +41,7 @@ def answer(model, **more):
 def run(name, model, folder, keep=()):
     """One pass; its change, and the model that it made."""
     source, into = onnxes.saved(model, folder / "source.onnx"), folder / "made.onnx"
-    change = passes.PASSES[name](source, into, passes.Means(lambda: None, keep, ""))
+    change = passes.PASSES[name](source, into, passes.PassTools(lambda: None, keep, ""))
     return change, onnx.load(into)
 
 
@@ -136,7 +136,7 @@ def converted(model, folder, target="generic", **asked):
     source = onnxes.saved(model, folder / "source.onnx")
     out, told = folder / "out", []
     out.mkdir()
-    ready = planning.plan(Job(source, target, **asked))
+    ready = planning.plan(EncoderJob(source, target, **asked))
     derive.run(ready, out, told.append)
     return told[-1].manifest, told, out
 
@@ -190,7 +190,7 @@ def test_weights_beside_the_file_are_refused(tmp_path):
     onnx.save(npus.cnn(), source, save_as_external_data=True, location="weights.bin", size_threshold=0)
     (tmp_path / "out").mkdir()
     with pytest.raises(ModelError, match="keeps its weights in another file"):
-        derive.run(planning.plan(Job(source, "generic")), tmp_path / "out", lambda _: None)
+        derive.run(planning.plan(EncoderJob(source, "generic")), tmp_path / "out", lambda _: None)
 
 
 def test_a_dynamic_model_is_refused_with_what_to_do(tmp_path):
@@ -223,9 +223,11 @@ def test_pictures_are_found_sorted_and_told_apart_by_what_they_show(folder):
 
 
 def test_the_middle_of_a_picture_is_read_as_the_model_wants_it(folder):
-    reading = Reading("nhwc", (100.0, 100.0, 100.0), (2.0, 2.0, 2.0))
+    reading = PictureFormat("nhwc", (100.0, 100.0, 100.0), (2.0, 2.0, 2.0))
     told = []
-    reader = calibration.Pictures("x", (1, 32, 32, 3), reading, pictures.files(folder), lambda *at: told.append(at))
+    reader = calibration.CalibrationPictures(
+        "x", (1, 32, 32, 3), reading, pictures.files(folder), lambda *at: told.append(at)
+    )
     found = [reader.get_next() for _ in range(4)]
     assert [np.median(one["x"]) for one in found[:3]] == pytest.approx([0.5, 0, 1], abs=0.3)
     assert all(np.ptp(one["x"]) < 2 for one in found[:3])
@@ -235,7 +237,7 @@ def test_the_middle_of_a_picture_is_read_as_the_model_wants_it(folder):
 
 def test_what_is_no_picture_is_named(folder):
     (folder / "b.png").write_bytes(b"cut off")
-    reader = calibration.Pictures("x", (1, 3, 32, 32), OURS, pictures.files(folder))
+    reader = calibration.CalibrationPictures("x", (1, 3, 32, 32), OURS, pictures.files(folder))
     reader.get_next()
     with pytest.raises(ModelError, match=r"b\.png is no picture"):
         reader.get_next()
@@ -267,7 +269,7 @@ def similar(one, other):
 
 def test_a_quantised_graph_is_opened_up_and_closed_again(quantised):
     source, made = (onnx.load(path) for path in quantised)
-    opened = Quantised(made, {tensor.name: tensor for tensor in source.graph.initializer})
+    opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
     assert [layer.op for layer in opened.layers] == ["Conv", "Conv", "GlobalAveragePool", "Gemm"]
     assert similar(opened.without(()), made) == pytest.approx(1, abs=1e-6)
     free = opened.only(())
@@ -279,7 +281,7 @@ def test_a_quantised_graph_is_opened_up_and_closed_again(quantised):
 
 def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
     source, made = (onnx.load(path) for path in quantised)
-    opened = Quantised(made, {tensor.name: tensor for tensor in source.graph.initializer})
+    opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
     kept = opened.without({"c1"})
     read = next(list(node.input) for node in kept.graph.node if node.name == "c1")
     weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in kept.graph.initializer}
@@ -289,10 +291,10 @@ def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
 
 def test_a_layer_without_weights_of_its_own_is_spared_with_its_neighbours(quantised):
     source, made = (onnx.load(path) for path in quantised)
-    known = Quantised(made, {tensor.name: tensor for tensor in source.graph.initializer})
+    known = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
     assert known.spared("c1") == ("c1",)
     assert known.spared("pooled") == ("pooled", "c2")  # what flattens behind it is no layer
-    assert Quantised(made, {}).spared("c2") == ("c2", "c1", "pooled")  # what its weights were is not known
+    assert QuantisedGraph(made, {}).spared("c2") == ("c2", "c1", "pooled")  # what its weights were is not known
 
 
 def test_a_scan_tells_every_layer_the_worst_first(quantised):
@@ -310,7 +312,7 @@ def test_a_scan_tells_every_layer_the_worst_first(quantised):
 
 def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
     made = onnx.load(catalog.path("efficientnet-lite0-224-int8"))
-    opened = Quantised(made, {})
+    opened = QuantisedGraph(made, {})
     assert len(opened.layers) == 60
     shown = gate.probes((1, 3, 224, 224), 1)
     free, stem, whole = (
@@ -321,7 +323,7 @@ def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
 
 
 def test_the_runtimes_optimiser_leaves_a_layer_that_was_left_in_float32_so():
-    opened = Quantised(onnx.load(catalog.path("efficientnet-lite0-224-int8")), {})
+    opened = QuantisedGraph(onnx.load(catalog.path("efficientnet-lite0-224-int8")), {})
     model = opened.without({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
     shown = gate.probes((1, 3, 224, 224), 1)
     found = [gate.answers(BoundEncoder(cpu_session(model, optimised=asked), CPU), shown) for asked in (True, False)]

@@ -7,8 +7,8 @@ import pytest
 
 from models.asking import language, weighing
 from models.asking.language import Trial, Voice
-from models.llm.engine import Pace
-from models.llm.writing import Written
+from models.llm.engine import ForwardPace
+from models.llm.writing import WrittenTokens
 from pipeline.core import messages as m
 from pipeline.core.device.limits import Limits, Rung
 from pipeline.core.errors import EngineError, StageBrokenError
@@ -34,8 +34,8 @@ class Desk:
         report = m.ModelReported(state="loaded", details=details) if model else None
         voice = Voice(Trial(None), self.model, report=report)
         monkeypatch.setattr(language, "open_voice", lambda _: voice)
-        learn = Pace.learn  # not by the machine's clock: others may have its cores
-        monkeypatch.setattr(Pace, "learn", lambda pace, size, _: learn(pace, size, size * 1e-6))
+        learn = ForwardPace.learn  # not by the machine's clock: others may have its cores
+        monkeypatch.setattr(ForwardPace, "learn", lambda pace, size, _: learn(pace, size, size * 1e-6))
         stage_context = context(ring, clock=self.clock, **tables)
         object.__setattr__(stage_context, "models_dir", state)
         self.stage = Describe(stage_context)
@@ -216,7 +216,7 @@ def test_a_sentence_that_says_more_than_the_facts_is_dropped_with_the_reason(des
 
     def wrote(*_, **__):
         yield
-        return Written("A person with a gun stands at the gate.", True, 10, 5, 9, 1.0, 1.0)
+        return WrittenTokens("A person with a gun stands at the gate.", True, 10, 5, 9, 1.0, 1.0)
 
     monkeypatch.setattr(type(table.model), "write", wrote)
     table.ask(final=True)
@@ -234,7 +234,7 @@ def saying(monkeypatch):
     def made(table, sentence):
         def wrote(*_, **__):
             yield
-            return Written(sentence, True, 10, 5, 9, 1.0, 1.0)
+            return WrittenTokens(sentence, True, 10, 5, 9, 1.0, 1.0)
 
         monkeypatch.setattr(type(table.model), "write", wrote)
         table.model.session.cached = 5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models import catalog
-from models.detectors import COCO_LABELS, GROUPS, Detection, NanoDet, Square, _without_doubles, square_around
+from models.detectors import COCO_LABELS, GROUPS, FoundObject, NanoDet, Square, _without_doubles, square_around
 from pipeline.core.frames import Planes
 from pipeline.core.geometry import WHOLE, overlap
 
@@ -78,9 +78,9 @@ def test_a_square_of_the_upright_picture_is_found_in_the_stored_one(rotation, ex
 
 
 def test_of_two_boxes_at_one_place_the_likelier_of_a_group_stays():
-    car = Detection("car", "vehicle", 0.9, (0.1, 0.1, 0.5, 0.5))
-    truck = Detection("truck", "vehicle", 0.8, (0.1, 0.1, 0.5, 0.52))
-    driver = Detection("person", "person", 0.7, (0.1, 0.1, 0.5, 0.5))
+    car = FoundObject("car", "vehicle", 0.9, (0.1, 0.1, 0.5, 0.5))
+    truck = FoundObject("truck", "vehicle", 0.8, (0.1, 0.1, 0.5, 0.52))
+    driver = FoundObject("person", "person", 0.7, (0.1, 0.1, 0.5, 0.5))
     assert _without_doubles([car, truck, driver], 0.5) == [car, driver]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.device import diagnosis, placing
-from pipeline.core.device.diagnosis import Finding, Memory, Need
+from pipeline.core.device.diagnosis import Finding, MemoryFound, Need
 from pipeline.core.device.placing import Core, Machine, Want
 from pipeline.core.device.sysfs import Energy, Knob, Zone
 from pipeline.core.settings import PlacementSettings
@@ -48,17 +48,17 @@ def test_a_quota_below_one_core_is_trouble(granted, state):
     ("available", "granted", "state"), [(3000, None, "ok"), (600, None, "note"), (3000, 300, "trouble")]
 )
 def test_memory_is_what_is_free_or_granted_against_what_is_needed(available, granted, state):
-    first, _ = diagnosis.memory(Memory(4000, available, 1000, granted), NEED)
+    first, _ = diagnosis.memory(MemoryFound(4000, available, 1000, granted), NEED)
     assert (first.state, "460 MB needed" in first.found) == (state, True)
 
 
 def test_a_small_board_without_swap_is_a_note_and_a_large_machine_is_not():
-    assert states(diagnosis.memory(Memory(4000, 3000, 0, None), NEED)) == ["ok", "note"]
-    assert states(diagnosis.memory(Memory(32000, 3000, 0, None), NEED)) == ["ok", "ok"]
+    assert states(diagnosis.memory(MemoryFound(4000, 3000, 0, None), NEED)) == ["ok", "note"]
+    assert states(diagnosis.memory(MemoryFound(32000, 3000, 0, None), NEED)) == ["ok", "ok"]
 
 
 def test_memory_that_nobody_tells_of_is_a_note():
-    assert states(diagnosis.memory(Memory(None, None, None, None), NEED)) == ["note"]
+    assert states(diagnosis.memory(MemoryFound(None, None, None, None), NEED)) == ["note"]
 
 
 def test_pictures_that_would_take_half_of_memory_are_trouble():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
-from models.llm.tokenizer import Decoder
+from models.llm.tokenizer import TokenDecoder
 from pipeline.core.digest import gathered, group_words, groups, wording
 from pipeline.core.digest.gathered import Incident
 from pipeline.core.digest.grounding import fault
@@ -114,7 +114,7 @@ def write():
         matcher, said = grammars.matcher(grammar(counted)), []
         while not matcher.ended:
             said += matcher.forced() or [matcher.best(choice.standard_normal(258).astype(np.float32))]
-        return Decoder(words).text(number for number in said if number not in words.stops).strip()
+        return TokenDecoder(words).text(number for number in said if number not in words.stops).strip()
 
     return written
 

@@ -16,7 +16,7 @@ from pipeline.core import messages as m
 from pipeline.core.errors import SinkUnavailableError
 from pipeline.core.events import EventData, Media
 from pipeline.eventlog import cursor
-from pipeline.eventlog.cursor import Place
+from pipeline.eventlog.cursor import LogPlace
 from pipeline.eventlog.reader import waiting
 from stages import appending, evidence
 from stages.emit import Emit
@@ -142,7 +142,7 @@ def test_a_new_life_goes_on_where_the_last_one_ended(sinks):
 def test_a_kill_between_a_line_and_its_cursor_does_not_double_the_line(sinks):
     out = sinks()
     out.tell(event(1), event(2))
-    out.stage._sinks[0]._cursor.move(Place(0))
+    out.stage._sinks[0]._cursor.move(LogPlace(0))
     out.live()
     out.tell(event(3))
     assert sequences(out.lines()) == [1, 2, 3]
@@ -151,7 +151,7 @@ def test_a_kill_between_a_line_and_its_cursor_does_not_double_the_line(sinks):
 def test_a_kill_before_the_file_was_put_away_does_not_double_the_line(sinks):
     out = sinks(rotate_mb=0.0001)
     out.tell(event(1))
-    out.stage._sinks[0]._cursor.move(Place(0))
+    out.stage._sinks[0]._cursor.move(LogPlace(0))
     out.live()
     out.tell(TICK)
     lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]
@@ -162,7 +162,7 @@ def test_a_cursor_that_is_no_place_of_the_log_begins_anew(sinks):
     out = sinks()
     out.tell(event(1))
     for outlet in (out.stage._kept, *out.stage._sinks):
-        outlet._cursor.move(Place(1 << 60))
+        outlet._cursor.move(LogPlace(1 << 60))
     out.live()
     out.tell(event(2))
     assert sequences(out.lines()) == [1, 2]
@@ -362,14 +362,14 @@ def test_a_cursor_that_cannot_be_kept_is_told_of(sinks, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "pwrite", full)
-    assert out.stage._sinks[0]._cursor.move(Place(1)) is None
+    assert out.stage._sinks[0]._cursor.move(LogPlace(1)) is None
     assert out.reported(TICK) == ["degraded"]
 
 
 def test_a_cursor_that_was_lost_doubles_no_line_of_the_files_put_away(sinks):
     out = sinks(rotate_mb=0.0001)
     out.tell(*(event(number) for number in range(1, 8)))
-    out.stage._sinks[0]._cursor.move(Place(0))
+    out.stage._sinks[0]._cursor.move(LogPlace(0))
     out.live()
     out.tell(event(8))
     lines = [line for path in out.folder.glob("events*.jsonl") for line in path.read_text().splitlines()]

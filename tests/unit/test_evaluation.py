@@ -7,10 +7,10 @@ import json
 import msgspec
 import pytest
 
-from models.llm.mnn import Options
+from models.llm.mnn import EngineOptions
 from models.store import Installed
 from pipeline.app import summaries
-from pipeline.app.summaries import Case, Summaries, Told, _judged, cases
+from pipeline.app.summaries import Summaries, SummaryCase, SummaryResult, _judged, cases
 from pipeline.core.errors import ConfigError
 from pipeline.resources import config_file
 from pipeline.view import summaries as view
@@ -77,9 +77,9 @@ def test_incidents_of_one_name_are_refused_as_one_would_be_judged_by_the_other(t
 
 def test_an_incident_that_does_not_fit_the_context_is_counted_and_the_others_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(summaries.opening, "open_model", lambda *_: fake_model(context_tokens=1500))
-    chosen = [Case("long", msgspec.structs.replace(facts(), zone="yard " * 300)), Case("short", facts())]
+    chosen = [SummaryCase("long", msgspec.structs.replace(facts(), zone="yard " * 300)), SummaryCase("short", facts())]
     installed = Installed("tiny", "1", tmp_path, None, active=True)
-    long, short = summaries._tell(installed, Options(), chosen, 96, free=False)
+    long, short = summaries._tell(installed, EngineOptions(), chosen, 96, free=False)
     assert "the context takes 1500" in long.fault
     assert not long.valid
     assert short.output
@@ -91,7 +91,7 @@ def test_what_an_incident_says_does_not_reach_the_terminal_as_a_command(capsys):
 
 
 def told(number, text, fault=""):
-    return Told(str(number), text, fault, not fault.startswith("no end"), 200, 160, 20, 100.0, 250.0, 90.0)
+    return SummaryResult(str(number), text, fault, not fault.startswith("no end"), 200, 160, 20, 100.0, 250.0, 90.0)
 
 
 def test_shares_are_of_all_incidents_and_grounding_is_of_those_shown():

@@ -15,9 +15,9 @@ import pytest
 
 from pipeline.eventlog import cursor as cursors
 from pipeline.eventlog import segments
-from pipeline.eventlog.cursor import Cursor, Place
+from pipeline.eventlog.cursor import Cursor, LogPlace
 from pipeline.eventlog.reader import LogReader, waiting
-from pipeline.eventlog.segments import Kind
+from pipeline.eventlog.segments import RecordKind
 from pipeline.eventlog.writer import LogWriter, Sizes
 
 ROOT = Path(__file__).parents[2]
@@ -25,12 +25,12 @@ KB = 1024
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from pipeline.eventlog.segments import Kind
+from pipeline.eventlog.segments import RecordKind
 from pipeline.eventlog.writer import LogWriter, Sizes
 log = LogWriter(Path(sys.argv[1]), lambda _: Sizes(64 << 10, 1 << 20, 16 << 10), lambda: b"all")
 list(log.recover()); log.begin()
 for number in range(100):
-    log.append(Kind.EVENT, str(number).encode() * 100, durable=False)
+    log.append(RecordKind.EVENT, str(number).encode() * 100, durable=False)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -72,7 +72,7 @@ def events(folder, after=0):
     """The payloads of all events behind a position."""
     reader, found = LogReader(folder, after), []
     while (record := reader.next()) is not None:
-        if record.kind is Kind.EVENT:
+        if record.kind is RecordKind.EVENT:
             found.append(record.payload)
     reader.close()
     return found
@@ -80,7 +80,7 @@ def events(folder, after=0):
 
 def write(log, count, size=1000):
     for number in range(count):
-        log.append(Kind.EVENT, f"{number}".encode().ljust(size), durable=False)
+        log.append(RecordKind.EVENT, f"{number}".encode().ljust(size), durable=False)
 
 
 def numbers(folder, after=0):
@@ -97,11 +97,11 @@ def test_a_reader_that_waits_gets_what_is_written_later(open_log, log_folder):
     log, reader = open_log(), LogReader(log_folder)
     assert reader.next() is None
     write(log, 40)
-    found = [record.payload for record in iter(reader.next, None) if record.kind is Kind.EVENT]
+    found = [record.payload for record in iter(reader.next, None) if record.kind is RecordKind.EVENT]
     assert len(found) == 40
     assert reader.next() is None
     write(log, 1)
-    assert reader.next().kind in (Kind.EVENT, Kind.SNAPSHOT)
+    assert reader.next().kind in (RecordKind.EVENT, RecordKind.SNAPSHOT)
     reader.close()
 
 
@@ -140,7 +140,7 @@ def test_a_damaged_record_does_not_hide_those_behind_it(open_log, log_folder):
     data[at : at + 4] = b"oops"
     first.write_bytes(data)
     reader = LogReader(log_folder)
-    found = [int(record.payload) for record in iter(reader.next, None) if record.kind is Kind.EVENT]
+    found = [int(record.payload) for record in iter(reader.next, None) if record.kind is RecordKind.EVENT]
     assert found == [number for number in range(30) if number != 5]
     assert reader.missing == 1
 
@@ -219,14 +219,14 @@ def test_a_flush_that_fails_is_told_and_undoes_nothing(open_log, log_folder, mon
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(os, "fdatasync", fails)
-    log.append(Kind.EVENT, b"7", durable=True)
+    log.append(RecordKind.EVENT, b"7", durable=True)
     assert log.unsynced.errno == errno.EIO
     assert numbers(log_folder) == [7]
 
 
 def test_positions_do_not_go_back_behind_what_a_reader_has_seen(open_log):
     log = open_log(after=500)
-    assert log.append(Kind.EVENT, b"x", durable=False) > 500
+    assert log.append(RecordKind.EVENT, b"x", durable=False) > 500
 
 
 def folder(path):
@@ -285,7 +285,7 @@ def test_behind_damage_in_the_newest_segment_events_are_read_at_once(open_log, l
     log.close()
     damage(segments.segments(log_folder)[-1].path, b"5   ")
     again = open_log()
-    again.append(Kind.EVENT, b"99", durable=False)
+    again.append(RecordKind.EVENT, b"99", durable=False)
     assert numbers(log_folder) == [0, 1, 2, 3, 4, 6, 7, 99]
     assert again.damaged == 1
 
@@ -387,49 +387,49 @@ def test_what_waits_for_a_reader_is_counted(open_log, log_folder):
 
 
 def test_a_cursor_outlives_the_process(tmp_path):
-    Cursor(tmp_path / "jsonl.cursor").move(Place(7, 3))
-    assert Cursor(tmp_path / "jsonl.cursor").place == Place(7, 3)
-    assert cursors.all_of(tmp_path) == {"jsonl": Place(7, 3)}
+    Cursor(tmp_path / "jsonl.cursor").move(LogPlace(7, 3))
+    assert Cursor(tmp_path / "jsonl.cursor").place == LogPlace(7, 3)
+    assert cursors.all_of(tmp_path) == {"jsonl": LogPlace(7, 3)}
 
 
 def test_a_cursor_that_was_torn_is_at_its_place_before(tmp_path):
     path = tmp_path / "jsonl.cursor"
     cursor = Cursor(path)
     for position in (5, 6, 7):
-        cursor.move(Place(position))
+        cursor.move(LogPlace(position))
     whole = path.read_bytes()
     for cut in range(len(whole)):
         path.write_bytes(whole[:cut] + bytes(len(whole) - cut))
-        assert cursors.load(path)[1] in (Place(), Place(6), Place(7))
+        assert cursors.load(path)[1] in (LogPlace(), LogPlace(6), LogPlace(7))
     damaged = bytearray(whole)
     damaged[whole.index(bytes([7])) + 3] ^= 1
     path.write_bytes(damaged)
-    assert cursors.load(path)[1] == Place(6)
+    assert cursors.load(path)[1] == LogPlace(6)
 
 
 def test_a_cursor_goes_on_in_memory_where_the_disk_takes_none(tmp_path, full_disk):
     cursor = Cursor(tmp_path / "jsonl.cursor")
-    cursor.move(Place(4))
-    assert (cursor.place, cursor.failing.errno) == (Place(4), errno.ENOSPC)
+    cursor.move(LogPlace(4))
+    assert (cursor.place, cursor.failing.errno) == (LogPlace(4), errno.ENOSPC)
     full_disk.clear()
-    cursor.move(Place(5))
-    assert cursors.load(tmp_path / "jsonl.cursor")[1] == Place(5)
+    cursor.move(LogPlace(5))
+    assert cursors.load(tmp_path / "jsonl.cursor")[1] == LogPlace(5)
 
 
 @pytest.mark.parametrize("plant", [folder, os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 def test_what_stands_in_the_place_of_a_cursor_is_put_aside(tmp_path, plant):
     plant(tmp_path / "jsonl.cursor")
-    Cursor(tmp_path / "jsonl.cursor").move(Place(9))
-    assert cursors.load(tmp_path / "jsonl.cursor")[1] == Place(9)
+    Cursor(tmp_path / "jsonl.cursor").move(LogPlace(9))
+    assert cursors.load(tmp_path / "jsonl.cursor")[1] == LogPlace(9)
 
 
 def test_a_file_in_the_place_of_the_cursors_is_put_aside(tmp_path):
     (tmp_path / "cursors").write_text("x")
-    Cursor(tmp_path / "cursors" / "jsonl.cursor").move(Place(9))
-    assert cursors.all_of(tmp_path / "cursors") == {"jsonl": Place(9)}
+    Cursor(tmp_path / "cursors" / "jsonl.cursor").move(LogPlace(9))
+    assert cursors.all_of(tmp_path / "cursors") == {"jsonl": LogPlace(9)}
 
 
 @pytest.mark.parametrize("plant", [folder, os.mkfifo, garbage, lambda path: path.symlink_to("/dev/zero")])
 def test_a_cursor_that_cannot_be_read_is_at_the_beginning(tmp_path, plant):
     plant(tmp_path / "jsonl.cursor")
-    assert Cursor(tmp_path / "jsonl.cursor").place == Place()
+    assert Cursor(tmp_path / "jsonl.cursor").place == LogPlace()

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from models import fetch
-from models.table import Hub, Packages, Source
+from models.table import Hub, ModelSource, Packages
 from pipeline.core.errors import ConfigError, ModelError
 
 DATA = bytes(range(256)) * 40_000
@@ -21,7 +21,7 @@ def source(**changes):
         "what": "", "licence": "", "recipe": "keep", "file": "m.gguf", "bytes": len(DATA), "sha256": HASH,
         "hub": Hub(repository="some/model"),
     }  # fmt: skip
-    return Source(**row | changes)
+    return ModelSource(**row | changes)
 
 
 class Server(http.server.ThreadingHTTPServer):

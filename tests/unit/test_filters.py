@@ -13,7 +13,7 @@ from pipeline.app.summaries import cases
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident.rules import TABLE
 from pipeline.core.text import filters, sentences, templates
-from pipeline.core.text.filters import Filters, Words, load, looks
+from pipeline.core.text.filters import FilterList, Filters, load, looks
 from pipeline.resources import config_file
 from tests.fakes import facts
 
@@ -250,4 +250,4 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 
 def test_without_lists_nothing_is_held_back_or_suspected():
-    assert Filters().held("A thief.", ()) == Filters([Words("a")], [Words("b")]).suspects([INSTRUCTION]) == ""
+    assert Filters().held("A thief.", ()) == Filters([FilterList("a")], [FilterList("b")]).suspects([INSTRUCTION]) == ""

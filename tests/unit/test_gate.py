@@ -9,7 +9,7 @@ import pytest
 from models import catalog
 from models.encoders import backends, gate, onnxfile
 from models.encoders.cpu import cpu_session
-from models.encoders.gate import Evidence, Policy, Wrong
+from models.encoders.gate import GateEvidence, Policy, Wrong
 from models.encoders.placement import CPU, Node, Part, Placement, by_kind
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import EncodeSettings
@@ -28,7 +28,7 @@ UNTOLD = Placement(NPU, told=False)
 
 
 def evidence(placement=FULL, cosine=0.999, **changes):
-    return Evidence("qnn", placement=placement, cosine=cosine)._replace(**changes)
+    return GateEvidence("qnn", placement=placement, cosine=cosine)._replace(**changes)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ REASONS = [  # evidence, policy, a part of each reason
     (evidence(cosine=0.5, wrong=Wrong(Node("fc", "Gemm"), 0.4)), Policy(), ["first at fc (Gemm)"]),
     (evidence(PARTIAL, 0.5), Policy(), ["Erf x1", "cut into 2", "cosine 0.5"]),
     (evidence(failure="it broke"), Policy(), ["it broke"]),
-    (Evidence("qnn"), Policy(), ["no answer"]),
+    (GateEvidence("qnn"), Policy(), ["no answer"]),
 ]
 
 
@@ -87,7 +87,7 @@ COURSES = [  # evidence, what each policy makes of it
     (evidence(NONE), {"refuse": "nothing", "degrade": "cpu", "warn": "accelerator"}),
     (evidence(cosine=0.5), {"refuse": "nothing", "degrade": "cpu", "warn": "cpu"}),
     (evidence(cosine=float("nan")), {"refuse": "nothing", "degrade": "cpu", "warn": "cpu"}),
-    (Evidence("qnn", "it broke"), {"refuse": "nothing", "degrade": "cpu", "warn": "cpu"}),
+    (GateEvidence("qnn", "it broke"), {"refuse": "nothing", "degrade": "cpu", "warn": "cpu"}),
 ]
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pipeline.core.device import governor, heat
-from pipeline.core.device.governor import Bands, Reading, State, step
+from pipeline.core.device.governor import Bands, HeatState, SensorReading, step
 from pipeline.core.errors import ConfigError
 
 BANDS = Bands.below(85.0)
@@ -13,10 +13,10 @@ BANDS = Bands.below(85.0)
 
 def run(temps, *, busy=True, state=None, clock=float, bands=BANDS):
     """Feed a temperature a second; return the state and every step."""
-    state, steps = state or State(), []
+    state, steps = state or HeatState(), []
     for at, temp in enumerate(temps):
         temps_c = temp if isinstance(temp, tuple) else (temp,)
-        state, found = step(state, Reading(clock(at), temps_c, 1.0 if busy else 0.0), bands)
+        state, found = step(state, SensorReading(clock(at), temps_c, 1.0 if busy else 0.0), bands)
         steps.append(found)
     return state, steps
 
@@ -86,14 +86,14 @@ def test_a_board_that_heats_fast_is_slowed_before_it_is_hot():
 
 
 def test_a_cooled_board_steps_up_one_level_a_minute():
-    state = State(level=3)
+    state = HeatState(level=3)
     _, steps = run(wavering(60, 300), busy=False, state=state)
     assert [level for _, _, level in changes(steps)] == [2, 1, 0]
     assert changes(steps)[2][0] - changes(steps)[1][0] == 60
 
 
 def test_a_step_up_that_had_to_be_taken_back_doubles_the_next_wait():
-    state, _ = run(wavering(60, 61), state=State(level=1, down_s=0.0))
+    state, _ = run(wavering(60, 61), state=HeatState(level=1, down_s=0.0))
     assert state.level == 0
     state, _ = run([82.5 + 0.01 * at for at in range(30)], state=state)
     assert state.level >= 1
@@ -101,7 +101,7 @@ def test_a_step_up_that_had_to_be_taken_back_doubles_the_next_wait():
 
 
 def test_a_board_that_settles_just_below_warm_is_tried_a_level_higher_after_minutes():
-    _, steps = run(wavering(75, 600), state=State(level=2, down_s=0.0))
+    _, steps = run(wavering(75, 600), state=HeatState(level=2, down_s=0.0))
     assert changes(steps)[0] == (419, "recover", 1)
     assert steps[419].reason.endswith("C: settled below 78 C")
 
@@ -231,7 +231,7 @@ def test_a_sensor_that_told_and_then_says_what_no_chip_can_be_is_left_out_as_oth
 
 
 def test_a_board_steps_up_again_beside_a_sensor_that_is_off():
-    _, steps = run([(temp, -256.0) for temp in wavering(60, 300)], busy=False, state=State(level=2))
+    _, steps = run([(temp, -256.0) for temp in wavering(60, 300)], busy=False, state=HeatState(level=2))
     assert [level for _, _, level in changes(steps)] == [1, 0]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import catalog
-from models.llm.graph import Graph, Matrix, OpKind
+from models.llm.graph import Matrix, MnnGraph, OpKind
 from pipeline.core.errors import ModelError
 
 RAW = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
@@ -23,7 +23,7 @@ def only(graph, name):
 
 
 def test_matrices_norms_and_constants_are_found():
-    graph = Graph(RAW, "t")
+    graph = MnnGraph(RAW, "t")
     matrices = [op for op in graph.ops if op.kind is OpKind.CONVOLUTION]
     assert len(matrices) == 30 * 7 + 1
     assert graph.shape(only(graph, "/layers.3/mlp/down_proj/Linear")) == (576, 1536)
@@ -34,25 +34,25 @@ def test_matrices_norms_and_constants_are_found():
 
 
 def test_a_patched_graph_reads_back_and_keeps_its_length_but_for_what_is_appended():
-    graph = Graph(RAW, "t")
+    graph = MnnGraph(RAW, "t")
     op = only(graph, "/lm/lm_head/Linear")
     graph.set_matrix(op, MATRIX)
     graph.set_matrix(only(graph, "/layers.0/mlp/up_proj/Linear"), MATRIX)
-    again = Graph(graph.data, "t")
+    again = MnnGraph(graph.data, "t")
     assert again.shape(only(again, "/lm/lm_head/Linear")) == (49152, 576)
     assert not again.has_bias(only(again, "/lm/lm_head/Linear"))
     assert len(graph.data) - len(RAW) < 120
 
 
 def test_a_bias_shows():
-    qwen = Graph(lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes()), "t")
+    qwen = MnnGraph(lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes()), "t")
     assert qwen.has_bias(only(qwen, "/layers.0/self_attn/q_proj/Linear"))
     assert not qwen.has_bias(only(qwen, "/layers.0/mlp/up_proj/Linear"))
 
 
 def test_a_stripped_graph_keeps_nothing_of_the_export_but_what_the_model_is():
     raw = lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes())
-    one, other = Graph(raw, "t"), Graph(raw, "t")
+    one, other = MnnGraph(raw, "t"), MnnGraph(raw, "t")
     other.set_norm(next(op for op in other.ops if op.kind is OpKind.LAYER_NORM and other.epsilon(op)), 70, 8)
     for graph in (one, other):
         graph.strip()
@@ -62,7 +62,7 @@ def test_a_stripped_graph_keeps_nothing_of_the_export_but_what_the_model_is():
 
 
 def test_constants_are_overwritten_by_as_many():
-    graph = Graph(RAW, "t")
+    graph = MnnGraph(RAW, "t")
     (op,) = [op for op in graph.ops if op.kind is OpKind.BLOB and graph.floats(op)]
     graph.set_floats(op, [0.5] * 32)
     assert graph.floats(op) == (0.5,) * 32
@@ -73,7 +73,7 @@ def test_constants_are_overwritten_by_as_many():
 @pytest.mark.parametrize("data", [b"", b"GGUF", bytes(64), RAW[:1000], b"\xff" * 500])
 def test_what_is_no_graph_is_refused(data):
     with pytest.raises(ModelError, match="the template is no graph"):
-        Graph(data, "the template")
+        MnnGraph(data, "the template")
 
 
 @given(st.integers(0, len(RAW) - 1), st.integers(0, 255))
@@ -81,7 +81,7 @@ def test_a_changed_byte_is_read_or_refused_but_never_worse(place, value):
     data = bytearray(RAW)
     data[place] = value
     with suppress(ModelError):
-        graph = Graph(bytes(data), "changed")
+        graph = MnnGraph(bytes(data), "changed")
         for op in graph.ops:
             if op.kind is OpKind.CONVOLUTION:
                 graph.set_matrix(op, MATRIX)

@@ -10,9 +10,9 @@ import pytest
 
 from pipeline.core.errors import EventLogError
 from pipeline.eventlog import entries
-from pipeline.eventlog.cursor import Cursor, Place
+from pipeline.eventlog.cursor import Cursor, LogPlace
 from pipeline.eventlog.segments import segments
-from stages.journal import Closed, Journal, Missed, Numbered, Opened, Reserve, Weight, Written
+from stages.journal import Closed, FilesContent, Journal, Missed, Numbered, Opened, Reserve, Weight
 from tests.fakes import NOON_NS, course, logged, memory, raised
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_all_of_it_is_there_after_many_segments_were_given_up(open_journal, log_
 
 
 def test_where_no_log_is_left_sequences_are_taken_from_elsewhere(log_folder):
-    life = Journal(log_folder, Reserve(1e6, 4e6), lambda: Written({"gate": 41}, frozenset()))
+    life = Journal(log_folder, Reserve(1e6, 4e6), lambda: FilesContent({"gate": 41}, frozenset()))
     record(life)
     life.close()
     assert logged(log_folder)[0].sequence == 42
@@ -125,8 +125,8 @@ def test_a_log_that_is_older_than_its_readers_doubles_nothing(log_folder):
     life = Journal(log_folder, Reserve(1e6, 4e6))
     record(life, 1, Opened(course()))
     life.close()
-    Cursor(entries.cursors(log_folder) / "jsonl.cursor").move(Place(30))
-    again = Journal(log_folder, Reserve(1e6, 4e6), lambda: Written({"gate": 9}, frozenset({course().id})))
+    Cursor(entries.cursors(log_folder) / "jsonl.cursor").move(LogPlace(30))
+    again = Journal(log_folder, Reserve(1e6, 4e6), lambda: FilesContent({"gate": 9}, frozenset({course().id})))
     assert again.courses == {}
     record(again, 2)
     again.close()
@@ -163,7 +163,7 @@ def test_only_durable_events_are_flushed_to_the_disk(open_journal, monkeypatch):
 def test_events_are_behind_what_a_reader_had_when_power_failed(open_journal, log_folder):
     open_journal().close()
     cursor = Cursor(entries.cursors(log_folder) / "jsonl.cursor")
-    cursor.move(Place(300))
+    cursor.move(LogPlace(300))
     record(open_journal())
     assert logged(log_folder, after=300)
 

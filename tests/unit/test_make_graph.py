@@ -12,7 +12,7 @@ import pytest
 
 from models import catalog
 from models.llm import layout
-from models.llm.graph import Graph, Matrix, OpKind
+from models.llm.graph import Matrix, MnnGraph, OpKind
 from pipeline.core.errors import ConfigError, ModelError
 from tests import ggufs
 from tools import make_graph
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path):
 
 def exported(bits, block):
     """A graph as two exports of one size may differ: where and how weights are stored, and the identifier."""
-    graph = Graph(RAW, "t")
+    graph = MnnGraph(RAW, "t")
     net = graph._unpack("<I", 0)
     identifier = graph._required(net, 11, "") + 4
     graph._bytes[identifier : identifier + 36] = bytes([bits]) * 36
@@ -97,10 +97,10 @@ def test_two_exports_of_one_size_are_the_same_when_stripped():
 
 
 def test_a_stripped_graph_can_be_given_weights():
-    graph = Graph(make_graph.stripped(RAW, SMOLLM), "t")
+    graph = MnnGraph(make_graph.stripped(RAW, SMOLLM), "t")
     op = next(op for op in graph.ops if op.kind is OpKind.CONVOLUTION)
     graph.set_matrix(op, Matrix(7, 100, 20, 0, 8, 5, wide=False, half_scales=True))
-    assert Graph(graph.data, "t").shape(op) == (576, 576)
+    assert MnnGraph(graph.data, "t").shape(op) == (576, 576)
 
 
 @pytest.mark.parametrize("changes", [{"layers": 29}, {"vocabulary": 5}, {"feed_forward": 1500}, {"kv_heads": 9}])
@@ -131,7 +131,7 @@ def test_graphs_that_compute_otherwise_are_not_the_same():
 def test_what_is_printed_is_what_the_tables_hold(model):
     name = model.name.removeprefix("graph-")
     shape = layout.TEMPLATES[model.name]
-    printed = eval(make_graph.row(name, model.sha256, shape).strip().rstrip(","), {"Model": catalog.Model})
+    printed = eval(make_graph.row(name, model.sha256, shape).strip().rstrip(","), {"Model": catalog.BundledModel})
     assert printed._replace(source="") == model._replace(source="")
     source = (Path(layout.__file__)).read_text(encoding="utf-8")
     assert make_graph.entry(name, shape) in source

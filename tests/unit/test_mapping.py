@@ -16,7 +16,7 @@ def model(tmp_path):
     target.mkdir(parents=True)
     (target / folder.WEIGHTS).write_bytes(bytes(1000))
     described = folder.describe(target / folder.WEIGHTS)
-    folder.write(target, folder.Manifest(format=1, title="small", files={folder.WEIGHTS: described}))
+    folder.write(target, folder.ModelManifest(format=1, title="small", files={folder.WEIGHTS: described}))
     return target
 
 
@@ -44,7 +44,7 @@ def test_other_weights_have_another_mapping(model):
     path = made(Mapping(model, "engine 1")).path
     (model / folder.WEIGHTS).write_bytes(bytes(999) + b"x")
     files = {folder.WEIGHTS: folder.describe(model / folder.WEIGHTS)}
-    folder.write(model, folder.Manifest(format=1, title="small", files=files))
+    folder.write(model, folder.ModelManifest(format=1, title="small", files=files))
     assert Mapping(model, "engine 1").path != path
 
 

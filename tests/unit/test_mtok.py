@@ -57,17 +57,17 @@ def test_a_vocabulary_that_is_not_known_is_refused(words, changes, text):
 
 
 def test_text_is_put_together_from_bytes(words):
-    decoder = tokenizer.Decoder(words())
+    decoder = tokenizer.TokenDecoder(words())
     assert decoder.text([*"é👍".encode(), 256]) == "é👍ab"
     assert [decoder.feed(byte) for byte in "é".encode()] == ["", "é"]
 
 
 def test_control_tokens_are_no_text_and_what_is_matched_as_a_whole_is(words):
-    assert tokenizer.Decoder(words()).text([257, 258, ord("x")]) == "<fim>x"
+    assert tokenizer.TokenDecoder(words()).text([257, 258, ord("x")]) == "<fim>x"
 
 
 def test_a_character_that_never_ends_is_replaced_and_forgotten(words):
-    decoder = tokenizer.Decoder(words())
+    decoder = tokenizer.TokenDecoder(words())
     assert decoder.text([0xC3]) == "\ufffd"
     assert decoder.text([ord("a")]) == "a"
 
@@ -75,7 +75,7 @@ def test_a_character_that_never_ends_is_replaced_and_forgotten(words):
 @pytest.mark.parametrize("number", [-1, 100_000])
 def test_a_number_out_of_the_vocabulary_is_an_error(words, number):
     with pytest.raises(IndexError):
-        tokenizer.Decoder(words()).feed(number)
+        tokenizer.TokenDecoder(words()).feed(number)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,6 @@ def test_text_is_made_without_a_look_at_the_whole_vocabulary(words):
             return super().__getitem__(at)
 
     known = words()
-    decoder = tokenizer.Decoder(known._replace(tokens=Watched(known.tokens)))
+    decoder = tokenizer.TokenDecoder(known._replace(tokens=Watched(known.tokens)))
     assert decoder.text([ord("x"), ord("y")]) == "xy"
     assert Watched.looks == 2

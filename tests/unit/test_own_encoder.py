@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models import catalog
-from models.encoders import Reading, fill
+from models.encoders import PictureFormat, fill
 from models.tags import VectorTable
 from pipeline.core import messages as m
 from pipeline.core.errors import ModelError
@@ -105,7 +105,7 @@ def test_a_picture_is_written_as_the_model_wants_it():
     wanted = (rgb - mean) / deviation
     for layout, shape in (("nchw", (1, 3, 6, 4)), ("nhwc", (1, 6, 4, 3))):
         target = np.zeros(shape, np.float32)
-        fill(target, bgr, Reading(layout, mean, deviation))
+        fill(target, bgr, PictureFormat(layout, mean, deviation))
         found = target[0].transpose(1, 2, 0) if layout == "nchw" else target[0]
         assert np.allclose(found, wanted, atol=1e-5)
 
@@ -113,4 +113,4 @@ def test_a_picture_is_written_as_the_model_wants_it():
 @pytest.mark.parametrize("shape", [(1, 1, 224, 224), (2, 3, 224, 224), (1, 3, 224, 192), (1, 3, 5, 5), (3, 224, 224)])
 def test_an_input_that_is_no_square_colour_picture_is_refused(shape):
     with pytest.raises(ModelError, match="wants one square RGB picture"):
-        Reading().side(shape)
+        PictureFormat().side(shape)

@@ -118,7 +118,7 @@ def test_every_row_of_the_table_is_complete(rule):
 
 
 def test_a_rule_that_is_added_to_the_table_is_hit_told_and_said(monkeypatch):
-    row = rule_table.Rule(
+    row = rule_table.IncidentRule(
         "tail_gating", lambda *_: True, True, True, "", "close behind another", "tns1:RuleEngine/Mine"
     )
     monkeypatch.setattr(rule_table, "TABLE", (*rule_table.TABLE, row))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import SPAN, Phrase, any_of, at_place, lasts, perhaps
+from pipeline.core.text.engine import SPAN, Stated, any_of, at_place, lasts, perhaps
 
 
 class Boats(NamedTuple):
@@ -26,8 +26,8 @@ STEPS = (
     engine.reading(lambda rest, _: (rest, "" if rest.endswith(".") else "it is no sentence")),
     engine.phrases(
         (
-            Phrase("how many", r"(\d+) boats", lambda said, boats: int(said[1]) == boats.number),
-            Phrase("how long", SPAN, lambda said, boats: lasts(said, boats.minutes * 60, 1800.0)),
+            Stated("how many", r"(\d+) boats", lambda said, boats: int(said[1]) == boats.number),
+            Stated("how long", SPAN, lambda said, boats: lasts(said, boats.minutes * 60, 1800.0)),
         )
     ),
     engine.words(lambda word, _: word in {"wait", "lie", "for"}, ".:"),

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from models.llm.recipes import Recipe, Rule
+from models.llm.recipes import Recipe, StorageRule
 from models.table import parse, table
 from pipeline.core.errors import ConfigError, ModelError
 from tests import ggufs
@@ -16,7 +16,9 @@ from tools.sensitivity import Aim, Group, Row
 from tools.trials import UNCOUNTED, Closeness, Trials, Yardstick, ask, closeness, windows_of
 
 KEEP = table().recipe("keep")
-MIXED = Recipe(rules=(Rule("*/down_proj/*", bits=4, block=64), Rule("/lm/*", bits=4, block=64), *KEEP.rules))
+MIXED = Recipe(
+    rules=(StorageRule("*/down_proj/*", bits=4, block=64), StorageRule("/lm/*", bits=4, block=64), *KEEP.rules)
+)
 A, B, C = (Group(name, f"*/{name}/*") for name in "abc")
 ROWS = [Row(A, 8, 64, 0.01, 1, 2_000_000), Row(A, 4, 64, 0.2, 1, 12_000_000), Row(B, 4, 64, 0.03, 1, 3_000_000),
         Row(C, 4, 64, 0.04, 1, 2_000_000), Row(C, 8, 64, 0.0, 1, -5_000_000)]  # fmt: skip
@@ -78,7 +80,7 @@ def test_every_matrix_is_in_one_group_whose_glob_fits_it_alone(trials, by, count
     found = sensitivity.groups(trials.matrices, by)
     assert len(found) == count
     assert found[0] == first
-    recipe = Recipe(rules=tuple(Rule(group.layers) for group in found))
+    recipe = Recipe(rules=tuple(StorageRule(group.layers) for group in found))
     assert {recipe.rule(op).layers for op in trials.matrices} == {group.layers for group in found}
 
 
@@ -87,7 +89,7 @@ def test_a_scan_has_a_row_for_each_group_and_finds_what_it_saves(trials):
     assert [row.group.name for row in rows][:2] == ["q_proj", "k_proj"]
     assert len(rows) == 8
     assert all(row.kl > 0 and row.saved > 0 for row in rows)
-    assert sum(row.saved for row in rows) == trials.write(Recipe(rules=(Rule("*", bits=4, block=64),))).saved
+    assert sum(row.saved for row in rows) == trials.write(Recipe(rules=(StorageRule("*", bits=4, block=64),))).saved
 
 
 def test_what_would_change_nothing_is_no_row(tiny, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
-from models.llm.tokenizer import Decoder
+from models.llm.tokenizer import TokenDecoder
 from pipeline.core import vocabulary
 from pipeline.core.facts import ObjectFact, TrackFact
 from pipeline.core.incident.rules import TABLE
@@ -62,7 +62,7 @@ def write():
         matcher, said = grammars.matcher(grammar(known)), []
         while not matcher.ended:
             said += matcher.forced() or [matcher.best(choice.standard_normal(258).astype(np.float32))]
-        text = Decoder(words).text(number for number in said if number not in words.stops)
+        text = TokenDecoder(words).text(number for number in said if number not in words.stops)
         assert text.startswith(" ")
         return text[1:]
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.device.limits import CAUSES, EMERGENCY, LEVELS, RUNGS, Limits, Rung, packed, rung_of_level, unpacked
-from pipeline.core.device.shedding import Load, State, step
+from pipeline.core.device.shedding import Load, LoadState, step
 
 BUSY = Load(spent=0.9)
 CALM = Load()
 
 
 def run(loads, state=None, least_mb=150.0):
-    state, steps = state or State(), []
+    state, steps = state or LoadState(), []
     for load in loads:
         state, found = step(state, load, 1.0, least_mb)
         steps.append(found)

@@ -116,7 +116,7 @@ def test_the_exporter_is_told_each_matrix_and_never_symmetry(tmp_path):
 
 
 def test_an_exported_model_is_one_that_the_store_verifies_and_uses(exporter, model, tiny, tmp_path):
-    job = convert.Job(tiny(), table().recipe("keep"), "keep")
+    job = convert.ModelJob(tiny(), table().recipe("keep"), "keep")
     convert.run(convert.prepare(job), tmp_path / "converted")
     target = tmp_path / "state" / "models" / "other" / "mixed"
     done = export_llm.export(model, target, "mixed", exporter(WRITES.format(converted=str(tmp_path / "converted"))))

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import random
 
-from pipeline.core.device.watches import Memory, Pace, drifted, grown
+from pipeline.core.device.watches import InferencePace, MemoryWatch, drifted, grown
 from pipeline.core.incident.storm import Storm, answered, passed, started
 
 
 def watched(samples, leak=30.0, recycle=300.0):
-    memory, found = Memory(), []
+    memory, found = MemoryWatch(), []
     for mb in samples:
         memory, growth = grown(memory, mb, leak, recycle)
         found.append(growth)
@@ -50,7 +50,7 @@ def test_a_leak_that_stopped_gets_nobody_replaced():
 
 
 def timed(means, slowed=()):
-    pace, total, found = Pace(), 0.0, []
+    pace, total, found = InferencePace(), 0.0, []
     for at, mean in enumerate(means):
         total += 20 * mean
         pace, drift = drifted(pace, 20 * (at + 1), total, 1.5, slowed=at in slowed)
@@ -73,13 +73,13 @@ def test_what_heat_slows_down_is_no_drift():
 
 
 def test_a_new_process_is_timed_anew():
-    pace, _ = drifted(Pace(100, 5000.0), 3, 90.0, 1.5, slowed=False)
-    assert pace == Pace(3, 90.0)
+    pace, _ = drifted(InferencePace(100, 5000.0), 3, 90.0, 1.5, slowed=False)
+    assert pace == InferencePace(3, 90.0)
 
 
 def test_too_few_runs_are_no_sample():
-    pace, _ = drifted(Pace(), 5, 90.0, 1.5, slowed=False)
-    assert pace == Pace()
+    pace, _ = drifted(InferencePace(), 5, 90.0, 1.5, slowed=False)
+    assert pace == InferencePace()
 
 
 def stormed(count, least=30):

@@ -90,7 +90,7 @@ class Subject(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Options(msgspec.Struct, frozen=True):
+class BenchOptions(msgspec.Struct, frozen=True):
     """How it was measured."""
 
     threads: tuple[int, ...]
@@ -98,7 +98,7 @@ class Options(msgspec.Struct, frozen=True):
     context_tokens: int
 
 
-class Row(msgspec.Struct, frozen=True):
+class MeasuredRow(msgspec.Struct, frozen=True):
     """What came out with one number of threads.
 
     Attributes:
@@ -128,15 +128,15 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     taken: str
     device: Device
     model: Subject
-    options: Options
-    rows: tuple[Row, ...]
+    options: BenchOptions
+    rows: tuple[MeasuredRow, ...]
 
     def comparable(self, other: Baseline) -> bool:
         """Whether both are of the same hardware and the same weights."""
         return self.device.same(other.device) and self.model.sha256 == other.model.sha256
 
 
-def row(threads: int, answers: Iterable[Mapping[str, float]], failed: Iterable[str], weights: int) -> Row:
+def row(threads: int, answers: Iterable[Mapping[str, float]], failed: Iterable[str], weights: int) -> MeasuredRow:
     """Medians of what processes answered, and what follows from them.
 
     Args:
@@ -152,7 +152,7 @@ def row(threads: int, answers: Iterable[Mapping[str, float]], failed: Iterable[s
     values = {name: statistics.median(found) for name, found in every.items()}
     if {"bandwidth_gb_s", "decode_tok_s"} <= values.keys():
         values["bandwidth_share"] = values["decode_tok_s"] * weights / 1e9 / values["bandwidth_gb_s"]
-    return Row(threads, {name: round(values[name], 4) for name in MEASURES if name in values}, tuple(failed))
+    return MeasuredRow(threads, {name: round(values[name], 4) for name in MEASURES if name in values}, tuple(failed))
 
 
 def changes(before: Baseline | None, now: Baseline) -> dict[int, dict[str, float]]:

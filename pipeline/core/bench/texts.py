@@ -12,7 +12,7 @@ from pipeline.core.bench.baseline import MEASURES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.core.bench.baseline import Baseline, Row
+    from pipeline.core.bench.baseline import Baseline, MeasuredRow
 
 ENERGY = "Energy is not measured."
 
@@ -35,7 +35,7 @@ def cells(found: Baseline, changed: dict[int, dict[str, float]]) -> Iterator[lis
             yield [label, *(_cell(row, name, changed.get(row.threads, {})) for row in found.rows)]
 
 
-def _cell(row: Row, name: str, changed: dict[str, float]) -> str:
+def _cell(row: MeasuredRow, name: str, changed: dict[str, float]) -> str:
     if name not in row.values:
         return "died" if row.failed else "-"
     text = f"{row.values[name]:.{MEASURES[name].digits}f}"

@@ -13,7 +13,7 @@ from pipeline.core.device.governor import TRIP_C, plausible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pipeline.core.device.placing import Plan
+    from pipeline.core.device.placing import PlacementPlan
     from pipeline.core.device.sysfs import Energy, Knob, Zone
 
 State = Literal["ok", "note", "trouble"]
@@ -75,7 +75,7 @@ class Need(NamedTuple):
         return _THREADS * (_PROCESSES + 2 * self.cameras) + self.threads
 
 
-class Memory(NamedTuple):
+class MemoryFound(NamedTuple):
     """Of the device, in MB; None: not told."""
 
     total_mb: float | None
@@ -84,7 +84,7 @@ class Memory(NamedTuple):
     granted_mb: float | None  # by the control group
 
 
-def placement(plan: Plan) -> Iterator[Finding]:
+def placement(plan: PlacementPlan) -> Iterator[Finding]:
     """Every decision with its reason."""
     for decision in plan.decisions:
         state: State = "note" if decision.remedy else "ok"
@@ -102,7 +102,7 @@ def quota(granted: float | None, cores: int) -> Finding:
     return Finding("trouble" if granted < 1 else "note", "processor quota", found, remedy)
 
 
-def memory(found: Memory, need: Need) -> Iterator[Finding]:
+def memory(found: MemoryFound, need: Need) -> Iterator[Finding]:
     """Whether it suffices, and what happens when it does not."""
     free = min((value for value in (found.available_mb, found.granted_mb) if value is not None), default=None)
     if free is None or found.total_mb is None:

@@ -61,7 +61,7 @@ class Bands(NamedTuple):
         return cls(trip_c - 13, trip_c - 7, trip_c - 3, trip_c - 1, trip_c + 5)
 
 
-class Reading(NamedTuple):
+class SensorReading(NamedTuple):
     """What was measured.
 
     Attributes:
@@ -103,7 +103,7 @@ class Sensor(NamedTuple):
         return not (self.sane or math.isnan(self.said))
 
 
-class State(NamedTuple):
+class HeatState(NamedTuple):
     """All that the law remembers; times are its own, in seconds since it began."""
 
     level: int = 0
@@ -125,12 +125,12 @@ class State(NamedTuple):
     up_s: float = -math.inf
     dwell_s: float = _DWELL_S
     blind: str = ""
-    off: tuple[tuple[str, float], ...] = ()  # left out, see `Step`
+    off: tuple[tuple[str, float], ...] = ()  # left out, see `HeatStep`
     served: tuple[float, float] = (0.0, 0.0)  # seconds looked at, at most ten minutes, and the mean speed in them
     short: bool = False  # the mean is below what is promised
 
 
-class Step(NamedTuple):
+class HeatStep(NamedTuple):
     """What follows from a reading.
 
     Attributes:
@@ -161,7 +161,7 @@ def plausible(temp_c: float) -> bool:
     return _PLAUSIBLE_C[0] <= temp_c <= _PLAUSIBLE_C[1]
 
 
-def step(state: State, reading: Reading, bands: Bands) -> tuple[State, Step]:
+def step(state: HeatState, reading: SensorReading, bands: Bands) -> tuple[HeatState, HeatStep]:
     """Take one reading, about once a second."""
     state = _sensed(_timed(state, reading), reading)
     state = _emergency(_cooled(state, bands), bands)
@@ -169,10 +169,10 @@ def step(state: State, reading: Reading, bands: Bands) -> tuple[State, Step]:
     was = state.level
     state = _stepped(state, level, rule)
     state = _served(state)
-    return state, Step(level, was, state.paused, rule, reason, state.temp_c, state.blind, state.short, state.off)
+    return state, HeatStep(level, was, state.paused, rule, reason, state.temp_c, state.blind, state.short, state.off)
 
 
-def slope(state: State) -> float:
+def slope(state: HeatState) -> float:
     """Kelvin a second, over the last half minute; 0 until that is known."""
     if len(state.past) < 2:  # noqa: PLR2004 - of one point there is no slope
         return 0.0
@@ -180,12 +180,12 @@ def slope(state: State) -> float:
     return (last_c - first_c) / (last_s - first_s)
 
 
-def forecast(state: State) -> float:
+def forecast(state: HeatState) -> float:
     """The temperature in a minute, if it goes on rising as it does."""
     return state.temp_c + _AHEAD_S * max(0.0, slope(state))
 
 
-def _timed(state: State, reading: Reading) -> State:
+def _timed(state: HeatState, reading: SensorReading) -> HeatState:
     """Let time pass by the law's own clock, which knows no steps."""
     passed = _TICK_S if state.at_s is None else reading.at_s - state.at_s
     if not 0 < passed <= _TICK_MOST_S:
@@ -196,7 +196,7 @@ def _timed(state: State, reading: Reading) -> State:
     return state._replace(now_s=state.now_s + passed, last_s=state.now_s, at_s=reading.at_s, run_s=run, rested_s=rested)
 
 
-def _sensed(state: State, reading: Reading) -> State:
+def _sensed(state: HeatState, reading: SensorReading) -> HeatState:
     """Filter the hottest sensor that can be believed, and say which cannot."""
     passed = state.now_s - state.last_s
     working = reading.busy_s >= _BUSY * passed
@@ -247,19 +247,19 @@ def _fault(sensor: Sensor, hottest_c: float) -> str:
     return f"has said {sensor.said:g} C for {sensor.held_s:.0f} s of work"
 
 
-def _emergency(state: State, bands: Bands) -> State:
+def _emergency(state: HeatState, bands: Bands) -> HeatState:
     raw = state.raw_c[-1] if state.raw_c else -math.inf
     over = state.over + 1 if raw >= bands.emergency else 0
     paused = over >= _EMERGENCY_SAMPLES or (state.paused and not state.temp_c <= bands.warm)
     return state._replace(over=over, paused=paused)
 
 
-def _cooled(state: State, bands: Bands) -> State:
+def _cooled(state: HeatState, bands: Bands) -> HeatState:
     cool = state.temp_c <= bands.up and forecast(state) < bands.hot
     return state._replace(cool_s=state.cool_s + state.now_s - state.last_s if cool else 0.0)
 
 
-def _decided(state: State, bands: Bands) -> tuple[int, Rule, str]:
+def _decided(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
     """The first rule that fits, in the order of danger; a level, which rule, and why."""
     since, temp, level, last = state.now_s - state.down_s, state.temp_c, state.level, len(LEVELS) - 1
     raw = median(state.raw_c) if state.raw_c else -math.inf
@@ -286,7 +286,7 @@ def _decided(state: State, bands: Bands) -> tuple[int, Rule, str]:
     return level, "", ""
 
 
-def _recovered(state: State, bands: Bands) -> bool:
+def _recovered(state: HeatState, bands: Bands) -> bool:
     """Cooled; or neither warm nor moving for minutes, since a board may settle just where no rule speaks."""
     if not state.level or state.blind or state.doubted or state.unmoved_s >= _COOL_S:
         return False
@@ -296,7 +296,7 @@ def _recovered(state: State, bands: Bands) -> bool:
     return (state.cool_s >= _COOL_S and since >= dwell) or steady
 
 
-def _stepped(state: State, level: int, rule: Rule) -> State:
+def _stepped(state: HeatState, level: int, rule: Rule) -> HeatState:
     """Remember a change; one level up that had to be taken back makes the next wait longer."""
     if rule == "recover":
         return state._replace(level=level, up_s=state.now_s)
@@ -308,7 +308,7 @@ def _stepped(state: State, level: int, rule: Rule) -> State:
     return state._replace(dwell_s=_DWELL_S if calm else state.dwell_s)
 
 
-def _served(state: State) -> State:
+def _served(state: HeatState) -> HeatState:
     """Keep the mean speed of the last ten minutes (a first-order mean, once there are so many)."""
     seconds, mean = state.served
     seconds = min(seconds + _TICK_S, _SERVICE_S)

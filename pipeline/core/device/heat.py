@@ -56,7 +56,7 @@ class Warmth(NamedTuple):
     housing_c: float
 
 
-class Place(NamedTuple):
+class WarmBoard(NamedTuple):
     """A body in air of some temperature."""
 
     preset: str
@@ -64,7 +64,7 @@ class Place(NamedTuple):
     ambient_c: float
 
 
-def place(text: str) -> Place:
+def place(text: str) -> WarmBoard:
     """Read `rk3588` or `rk3588@35`: a preset, and the temperature of the air around it (25 unless said).
 
     Raises:
@@ -78,7 +78,7 @@ def place(text: str) -> Place:
             f"`{text}`: write the temperature of the air as a number of degrees Celsius from {_COLDEST_C:g} to "
             f"{_WARMEST_C:g}, such as {preset}@35"
         )
-    return Place(preset, BODIES[preset], float(ambient) if at else 25.0)
+    return WarmBoard(preset, BODIES[preset], float(ambient) if at else 25.0)
 
 
 def power_w(body: Body, load: float, frequency: float) -> float:

@@ -60,7 +60,7 @@ class Want(NamedTuple):
     realtime: bool = False
 
 
-class Place(NamedTuple):
+class StagePlace(NamedTuple):
     """What a stage is given.
 
     Attributes:
@@ -83,7 +83,7 @@ class Decision(NamedTuple):
     remedy: str = ""
 
 
-class Plan(NamedTuple):
+class PlacementPlan(NamedTuple):
     """The whole of it.
 
     Attributes:
@@ -96,12 +96,12 @@ class Plan(NamedTuple):
 
     big: tuple[int, ...]
     little: tuple[int, ...]
-    places: Mapping[str, Place]
+    places: Mapping[str, StagePlace]
     threads: int
     decisions: tuple[Decision, ...]
 
 
-def plan(machine: Machine, wants: Mapping[str, Want], rules: PlacementSettings, asked: int = 0) -> Plan:
+def plan(machine: Machine, wants: Mapping[str, Want], rules: PlacementSettings, asked: int = 0) -> PlacementPlan:
     """Decide who computes where.
 
     Args:
@@ -120,7 +120,7 @@ def plan(machine: Machine, wants: Mapping[str, Want], rules: PlacementSettings, 
     if not unpinned:
         cores = {"light": _light(big, little, heavy), "heavy": heavy}
     places = {
-        stage: Place(cores[want.load], want.nice, want.realtime and rules.realtime and machine.may_realtime)
+        stage: StagePlace(cores[want.load], want.nice, want.realtime and rules.realtime and machine.may_realtime)
         for stage, want in wants.items()
     }
     pinning = [Decision("pinning", "none", unpinned)] if unpinned else _pinning(wants, cores, big, little)
@@ -131,7 +131,7 @@ def plan(machine: Machine, wants: Mapping[str, Want], rules: PlacementSettings, 
         _nice(wants, machine.least_nice),
         _realtime(wants, machine, asked=rules.realtime),
     )
-    return Plan(big, little, places, threads, decisions)
+    return PlacementPlan(big, little, places, threads, decisions)
 
 
 def ranges(cores: Iterable[int]) -> str:

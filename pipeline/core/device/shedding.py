@@ -34,7 +34,7 @@ class Load(NamedTuple):
     memory_mb: float | None = None
 
 
-class State(NamedTuple):
+class LoadState(NamedTuple):
     """What the decision remembers."""
 
     rung: Rung = Rung.FULL  # by load alone
@@ -46,7 +46,7 @@ class State(NamedTuple):
     short: bool = False  # of memory
 
 
-class Step(NamedTuple):
+class LoadStep(NamedTuple):
     """What follows.
 
     Attributes:
@@ -60,7 +60,7 @@ class Step(NamedTuple):
     reason: str
 
 
-def step(state: State, load: Load, passed_s: float, min_memory_mb: float) -> tuple[State, Step]:
+def step(state: LoadState, load: Load, passed_s: float, min_memory_mb: float) -> tuple[LoadState, LoadStep]:
     """Let some time pass with such a load.
 
     Args:
@@ -81,13 +81,13 @@ def step(state: State, load: Load, passed_s: float, min_memory_mb: float) -> tup
     rung = max(state.rung, least)
     was, state = state.told, state._replace(told=rung)
     if rung == was:
-        return state, Step(rung, was, "")
+        return state, LoadStep(rung, was, "")
     if rung < was:
-        return state, Step(rung, was, "load and heat allow it")
-    return state, Step(rung, was, because if least >= state.rung else why)
+        return state, LoadStep(rung, was, "load and heat allow it")
+    return state, LoadStep(rung, was, because if least >= state.rung else why)
 
 
-def _by_load(state: State, amounts: tuple[float, ...], passed_s: float) -> tuple[State, str]:
+def _by_load(state: LoadState, amounts: tuple[float, ...], passed_s: float) -> tuple[LoadState, str]:
     """One rung down while something is too much that it helps; one up after all of it was calm for a while."""
     deeper = [
         (cause, amount)

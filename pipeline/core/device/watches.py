@@ -14,7 +14,7 @@ _FELL = 0.8  # of its memory: it gave some back, and is looked at anew
 _PIECES = 20  # runs of inference that make a sample of how long one takes
 
 
-class Memory(NamedTuple):
+class MemoryWatch(NamedTuple):
     """Memory of one process.
 
     Attributes:
@@ -46,7 +46,7 @@ class Growth(NamedTuple):
     recycle: bool
 
 
-def grown(memory: Memory, mb: float, leak_mb_per_h: float, recycle_mb: float) -> tuple[Memory, Growth]:
+def grown(memory: MemoryWatch, mb: float, leak_mb_per_h: float, recycle_mb: float) -> tuple[MemoryWatch, Growth]:
     """Take a sample, once a minute."""
     nothing = Growth(0.0, 0.0, tell=False, recycle=False)
     if memory.skipped < _WARM_UP:
@@ -75,7 +75,7 @@ def _slope(samples: tuple[float, ...]) -> float:
     )
 
 
-class Pace(NamedTuple):
+class InferencePace(NamedTuple):
     """How long inference takes in one process.
 
     Attributes:
@@ -100,7 +100,9 @@ class Drift(NamedTuple):
     is_ms: float
 
 
-def drifted(pace: Pace, pieces: int, total_ms: float, drift: float, *, slowed: bool) -> tuple[Pace, Drift | None]:
+def drifted(
+    pace: InferencePace, pieces: int, total_ms: float, drift: float, *, slowed: bool
+) -> tuple[InferencePace, Drift | None]:
     """Take a sample.
 
     Args:
@@ -114,7 +116,7 @@ def drifted(pace: Pace, pieces: int, total_ms: float, drift: float, *, slowed: b
         The pace, and the drift where it is to be told of: once.
     """
     if pieces < pace.pieces:
-        return Pace(pieces, total_ms), None
+        return InferencePace(pieces, total_ms), None
     if slowed:
         return pace._replace(pieces=pieces, total_ms=total_ms), None
     if pieces - pace.pieces < _PIECES:

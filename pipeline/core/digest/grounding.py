@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import BLANK, SPAN, Phrase, lasts
+from pipeline.core.text.engine import BLANK, SPAN, Stated, lasts
 from pipeline.core.text.english import CARDINALS, plain, plural
 
 if TYPE_CHECKING:
@@ -60,21 +60,21 @@ def _on(name: str) -> str:
 
 
 # fmt: off
-_PHRASES: tuple[Phrase[Group], ...] = (
-    Phrase("when", rf"\bon {_on('1')} between {_at('1')} and {_at('2')}", _first_and_last),
-    Phrase("when", rf"\bbetween {_at('1')} on {_on('1')} and {_at('2')} on {_on('2')}", _first_and_last),
-    Phrase("when", rf"\bbetween {_at('1')} and {_at('2')} on {_on('2')}", _first_and_last),
-    Phrase("when", rf"\bfirst at {_at('1')} on {_on('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
-    Phrase("when", rf"\bfirst at {_at('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
-    Phrase("when", rf"\bon {_on('1')} at {_at('1')}", _once),
-    Phrase("when", rf"\bat {_at('1')} on {_on('1')}", _once),
-    Phrase("how long", rf"\b(?:the longest for|for up to) {SPAN}", lambda said, g: g.size > 1 and _lasts(said, g)),
-    Phrase("how long", rf"\bfor {SPAN}", lambda said, g: g.size == 1 and _lasts(said, g)),
-    Phrase("how many", r"\bup to (\w+) at once", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
-    Phrase("how many", r"\bas many as (\w+) at a time", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
-    Phrase("how often", r"\bin (\w+) incidents", lambda said, g: _spoken(said[1]) == g.size),
-    Phrase("how often", r"\b(\w+) times\b", lambda said, g: _spoken(said[1]) == g.size),
-    Phrase("how often", r"\b(once|twice)\b", lambda said, g: _spoken(said[1]) == g.size),
+_PHRASES: tuple[Stated[Group], ...] = (
+    Stated("when", rf"\bon {_on('1')} between {_at('1')} and {_at('2')}", _first_and_last),
+    Stated("when", rf"\bbetween {_at('1')} on {_on('1')} and {_at('2')} on {_on('2')}", _first_and_last),
+    Stated("when", rf"\bbetween {_at('1')} and {_at('2')} on {_on('2')}", _first_and_last),
+    Stated("when", rf"\bfirst at {_at('1')} on {_on('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
+    Stated("when", rf"\bfirst at {_at('1')} and last at {_at('2')} on {_on('2')}", _first_and_last),
+    Stated("when", rf"\bon {_on('1')} at {_at('1')}", _once),
+    Stated("when", rf"\bat {_at('1')} on {_on('1')}", _once),
+    Stated("how long", rf"\b(?:the longest for|for up to) {SPAN}", lambda said, g: g.size > 1 and _lasts(said, g)),
+    Stated("how long", rf"\bfor {SPAN}", lambda said, g: g.size == 1 and _lasts(said, g)),
+    Stated("how many", r"\bup to (\w+) at once", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
+    Stated("how many", r"\bas many as (\w+) at a time", lambda said, g: g.size > 1 and _spoken(said[1]) == g.most),
+    Stated("how often", r"\bin (\w+) incidents", lambda said, g: _spoken(said[1]) == g.size),
+    Stated("how often", r"\b(\w+) times\b", lambda said, g: _spoken(said[1]) == g.size),
+    Stated("how often", r"\b(once|twice)\b", lambda said, g: _spoken(said[1]) == g.size),
 )
 # fmt: on
 

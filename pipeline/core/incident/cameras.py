@@ -38,7 +38,7 @@ class Camera(NamedTuple):
         return self.seen_ns is not None and now_ns - self.seen_ns > seconds * 1e9
 
 
-class Summary(NamedTuple):
+class FlappingSummary(NamedTuple):
     """What there is to tell of a camera that came and went again and again.
 
     Attributes:
@@ -66,7 +66,7 @@ def changed(camera: Camera, at_ns: Nanoseconds, *, lost: bool, reason: str) -> t
     return camera._replace(flapping=known, told_lost=lost if alone else camera.told_lost), alone
 
 
-def step(camera: Camera, now_ns: Nanoseconds, how: str) -> tuple[Camera, Summary | None]:
+def step(camera: Camera, now_ns: Nanoseconds, how: str) -> tuple[Camera, FlappingSummary | None]:
     """Let time go by: sum up how often it came and went, and in the end say what became of it.
 
     Args:
@@ -80,8 +80,8 @@ def step(camera: Camera, now_ns: Nanoseconds, how: str) -> tuple[Camera, Summary
         return camera, None
     told_otherwise = how != ENDED and bool(how) != camera.told_lost
     if not (details["over"] and told_otherwise):
-        return camera, Summary(details, None)
-    return camera, Summary(details, ("lost", "it came and went") if how else ("found", "it stays"))
+        return camera, FlappingSummary(details, None)
+    return camera, FlappingSummary(details, ("lost", "it came and went") if how else ("found", "it stays"))
 
 
 def silent(

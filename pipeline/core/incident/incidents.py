@@ -91,7 +91,7 @@ def begun(camera: CameraId, area: str, number: int, began_ns: Nanoseconds, frame
     )
 
 
-class Verdict(NamedTuple):
+class Recognition(NamedTuple):
     """What the classifier's sightings amount to."""
 
     label: str  # the detector's own class; "none" where it abstains
@@ -151,14 +151,14 @@ def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
     return any(shared(detection.box, box) >= 0.3 * own for box in boxes)  # see above
 
 
-def verdict(course: Course) -> Verdict:
+def verdict(course: Course) -> Recognition:
     """The group that the evidence names, and within it the label with most; abstains where it names none."""
     labels = {label: tally for label, tally in course.tallies.items() if tally.group == course.group}
     if not labels:
-        return Verdict("none", None, 0.0, 0)
+        return Recognition("none", None, 0.0, 0)
     label = max(sorted(labels), key=lambda name: labels[name].evidence)
     count = max(tally.most for tally in labels.values())
-    return Verdict(label, course.group, round(labels[label].best, 2), count)
+    return Recognition(label, course.group, round(labels[label].best, 2), count)
 
 
 def news(course: Course) -> tuple[str, tuple[str, ...]]:

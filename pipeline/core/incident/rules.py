@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pipeline.core.incident.areas import Area
-    from pipeline.core.incident.incidents import Course, Verdict
+    from pipeline.core.incident.incidents import Course, Recognition
 
 UNCERTAIN = 0.5
 """Below this likelihood the class is called uncertain."""
@@ -29,7 +29,7 @@ _INSIDE = "tns1:RuleEngine/FieldDetector/ObjectsInside"
 _MOTION = "tns1:RuleEngine/CellMotionDetector/Motion"
 
 
-class Rule(NamedTuple):
+class IncidentRule(NamedTuple):
     """A row of the table.
 
     Attributes:
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
     """
 
     name: str
-    hits: Callable[[Course, Verdict, Area, datetime | None], bool]
+    hits: Callable[[Course, Recognition, Area, datetime | None], bool]
     sticky: bool
     listed: bool
     parameter: str
@@ -84,42 +84,42 @@ def stays_s(place: Area) -> tuple[float, ...]:
     return (STOPPED_S, *(getattr(place, rule.parameter) for rule in TABLE if rule.parameter.endswith("_s")))
 
 
-def _unnamed(_course: Course, what: Verdict, _place: Area, _moment: datetime | None) -> bool:
+def _unnamed(_course: Course, what: Recognition, _place: Area, _moment: datetime | None) -> bool:
     return what.group is None
 
 
-def _entered(_course: Course, what: Verdict, place: Area, _moment: datetime | None) -> bool:
+def _entered(_course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:
     return place.zone and what.group in _SOMEBODY
 
 
-def _forbidden(_course: Course, what: Verdict, place: Area, _moment: datetime | None) -> bool:
+def _forbidden(_course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:
     return place.restricted and _may_be_somebody(what)
 
 
-def _late(_course: Course, what: Verdict, place: Area, moment: datetime | None) -> bool:
+def _late(_course: Course, what: Recognition, place: Area, moment: datetime | None) -> bool:
     shut = bool(place.open_hours) and moment is not None and not times.within(place.open_hours, moment)
     return shut and _may_be_somebody(what)
 
 
-def _stays(course: Course, what: Verdict, place: Area, _moment: datetime | None) -> bool:
+def _stays(course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:
     return what.group == "person" and incidents.dwell_s(course) >= place.loiter_s
 
 
-def _stopped(course: Course, what: Verdict, _place: Area, _moment: datetime | None) -> bool:
+def _stopped(course: Course, what: Recognition, _place: Area, _moment: datetime | None) -> bool:
     path = course.track
     long = path is not None and (path.last_ns - path.first_ns) / 1e9 >= STOPPED_S
     return what.group == "vehicle" and long and path is not None and track.speed(path, "vehicle") == "still"
 
 
-def _crowded(_course: Course, what: Verdict, place: Area, _moment: datetime | None) -> bool:
+def _crowded(_course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:
     return what.group == "person" and what.most >= place.crowd
 
 
-def _unsure(_course: Course, what: Verdict, _place: Area, _moment: datetime | None) -> bool:
+def _unsure(_course: Course, what: Recognition, _place: Area, _moment: datetime | None) -> bool:
     return what.group is not None and what.likelihood < UNCERTAIN
 
 
-def _may_be_somebody(what: Verdict) -> bool:
+def _may_be_somebody(what: Recognition) -> bool:
     """Whether it is a person or a vehicle, or movement that nobody could name."""
     return what.group is None or what.group in _SOMEBODY
 
@@ -127,13 +127,13 @@ def _may_be_somebody(what: Verdict) -> bool:
 # fmt: off
 TABLE = (
     #    name               hits        sticky listed parameter     spoken                        topic
-    Rule("motion",          _unnamed,   False, False, "",           "",                           _MOTION),
-    Rule("zone_entered",    _entered,   True,  True,  "zones",      "",                           _INSIDE),
-    Rule("restricted_zone", _forbidden, True,  True,  "restricted", "in a restricted zone",       ""),
-    Rule("after_hours",     _late,      True,  True,  "open_hours", "outside opening hours",      ""),
-    Rule("loiter",          _stays,     True,  True,  "loiter_s",   "loitering",                  _LOITERING),
-    Rule("vehicle_stop",    _stopped,   True,  True,  "",           "",                           ""),
-    Rule("crowd",           _crowded,   True,  True,  "crowd",      "a crowd",                    ""),
-    Rule("class_uncertain", _unsure,    False, True,  "",           "not recognised for certain", ""),
+    IncidentRule("motion",          _unnamed,   False, False, "",           "",                           _MOTION),
+    IncidentRule("zone_entered",    _entered,   True,  True,  "zones",      "",                           _INSIDE),
+    IncidentRule("restricted_zone", _forbidden, True,  True,  "restricted", "in a restricted zone",       ""),
+    IncidentRule("after_hours",     _late,      True,  True,  "open_hours", "outside opening hours",      ""),
+    IncidentRule("loiter",          _stays,     True,  True,  "loiter_s",   "loitering",                  _LOITERING),
+    IncidentRule("vehicle_stop",    _stopped,   True,  True,  "",           "",                           ""),
+    IncidentRule("crowd",           _crowded,   True,  True,  "crowd",      "a crowd",                    ""),
+    IncidentRule("class_uncertain", _unsure,    False, True,  "",           "not recognised for certain", ""),
 )
 # fmt: on

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _GROUPS: dict[str, Group] = {"person": "person", "vehicle": "vehicle", "animal": "animal"}
 
 
-class Scene(NamedTuple):
+class SeenScene(NamedTuple):
     """What moves and what was recognised in a picture, outside masks, each with the key of its area; None: in none."""
 
     message: SceneClassified
@@ -70,18 +70,18 @@ def rules_for(rules: PresenceRules, frame: FrameRef) -> PresenceRules:
     return rules.for_height(frame.height if frame.rotation in (0, 180) else frame.width)
 
 
-def placed(message: SceneClassified, camera: CameraSettings, places: dict[str, Area]) -> Scene:
+def placed(message: SceneClassified, camera: CameraSettings, places: dict[str, Area]) -> SeenScene:
     """Share out to the areas of a camera what moves and what was recognised; each thing is placed once."""
     boxes = areas.unmasked(message.boxes, camera)
     found = [one for one in message.detections or () if areas.unmasked((one.box,), camera)]
-    return Scene(
+    return SeenScene(
         message,
         tuple((areas.area_of(box, places), box) for box in boxes),
         tuple((areas.area_of(one.box, places), one) for one in found),
     )
 
 
-def watched(known: things.Known, scene: Scene, rules: PresenceRules) -> things.Known:
+def watched(known: things.Known, scene: SeenScene, rules: PresenceRules) -> things.Known:
     """Gather what is known of each thing over the whole picture, so that no area knows less of it."""
     message = scene.message
     where = {box: area for area, box in scene.boxes} | {one.box: area for area, one in scene.found}
@@ -95,7 +95,7 @@ def watched(known: things.Known, scene: Scene, rules: PresenceRules) -> things.K
 
 
 def looked(
-    spot: Spot, scene: Scene, key: str, known: things.Known | None, rules: PresenceRules, *, active: bool
+    spot: Spot, scene: SeenScene, key: str, known: things.Known | None, rules: PresenceRules, *, active: bool
 ) -> tuple[Spot, Seen, Decision]:
     """Let an area see its part of a picture.
 

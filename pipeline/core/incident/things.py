@@ -68,7 +68,7 @@ class Known(NamedTuple):
     carried: tuple[tuple[_Key, frozenset[int]], ...] = ()
 
 
-class Share(NamedTuple):
+class LentShare(NamedTuple):
     """What an area is lent.
 
     Attributes:
@@ -126,7 +126,7 @@ def lend(
     rules: PresenceRules,
     *,
     active: bool,
-) -> Share:
+) -> LentShare:
     """Say what an area is to know beside what it sees.
 
     Args:
@@ -157,7 +157,7 @@ def lend(
         sums=_total(new),
     )
     boxes = tuple(one.box for one in seen_in if not moving(one, sight.boxes))
-    return Share(lent, boxes, tallied(_tallies(new), elsewhere), now_in)
+    return LentShare(lent, boxes, tallied(_tallies(new), elsewhere), now_in)
 
 
 def _matched(

@@ -77,7 +77,7 @@ STOP = frozenset(
 """Words of English that name nothing by themselves."""
 
 
-class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClassGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A word for many classes.
 
     Attributes:
@@ -111,11 +111,11 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WordTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file as it is written."""
 
     classes: dict[str, tuple[str, ...]]
-    groups: dict[str, Group]
+    groups: dict[str, ClassGroup]
     roles: dict[str, Role]
     places: dict[str, tuple[str, ...]]
     near: dict[str, tuple[str, ...]]
@@ -150,7 +150,7 @@ class Unit(NamedTuple):
 class Lexicon:
     """The table, ready to read texts with."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: WordTable) -> None:
         """Index a table."""
         self.table = table
         self._names: dict[str, list[Name]] = {}
@@ -198,7 +198,7 @@ def load(path: Path) -> Lexicon:
         ConfigError: It cannot be read, has an unknown key, or a group of unknown classes.
     """
     try:
-        table = decode_toml(files.read_bounded(path, files.TEXT, follow=True), Table)
+        table = decode_toml(files.read_bounded(path, files.TEXT, follow=True), WordTable)
     except (OSError, msgspec.MsgspecError) as error:
         raise ConfigError(f"{path}: no table of words: {error}") from error
     for name, group in table.groups.items():
@@ -242,7 +242,7 @@ def chinese(text: str) -> bool:
     return bool(_CHINESE.search(text))
 
 
-def _rows(table: Table) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
+def _rows(table: WordTable) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
     for name, words in table.classes.items():
         yield name, "class", (name, *words)
     for name, group in table.groups.items():

@@ -56,7 +56,7 @@ def at_place(name: str, shown: str) -> str:
 # What was said
 
 
-class Read(NamedTuple):
+class Progress(NamedTuple):
     """How far a sentence was read.
 
     Attributes:
@@ -70,11 +70,11 @@ class Read(NamedTuple):
     told: Mapping[str, int] = {}
 
 
-Step: TypeAlias = Callable[[Read, Subject], Read]
+Step: TypeAlias = Callable[[Progress, Subject], Progress]
 """Reads a part of what is left of a sentence."""
 
 
-class Phrase(NamedTuple, Generic[Subject]):
+class Stated(NamedTuple, Generic[Subject]):
     """A phrase that states something.
 
     Attributes:
@@ -90,7 +90,7 @@ class Phrase(NamedTuple, Generic[Subject]):
 
 def fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> str:
     """What is wrong with a sentence; empty: nothing."""
-    read = Read(sentence)
+    read = Progress(sentence)
     for step in steps:
         read = step(read, subject)
         if read.fault:
@@ -101,26 +101,26 @@ def fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> st
 def reading(read_part: Callable[[str, Subject], tuple[str, str]]) -> Step[Subject]:
     """A step of its own kind: from what is left of a sentence to what is left then, and what is wrong."""
 
-    def step(read: Read, subject: Subject) -> Read:
+    def step(read: Progress, subject: Subject) -> Progress:
         rest, wrong = read_part(read.rest, subject)
         return read._replace(rest=rest, fault=wrong)
 
     return step
 
 
-def phrases(table: Iterable[Phrase[Subject]]) -> Step[Subject]:
+def phrases(table: Iterable[Stated[Subject]]) -> Step[Subject]:
     """Take out the phrases that state something, in the order of the table; what they say must be so."""
     rows = tuple(table)
 
-    def step(read: Read, subject: Subject) -> Read:
+    def step(read: Progress, subject: Subject) -> Progress:
         rest, told = read.rest, Counter(read.told)
         for phrase in rows:
             for said in re.finditer(phrase.pattern, rest):
                 if not phrase.true(said, subject):
-                    return Read(rest, f"{said[0]} is no fact", told)
+                    return Progress(rest, f"{said[0]} is no fact", told)
                 told[phrase.what] += 1
             rest = re.sub(phrase.pattern, BLANK, rest)
-        return Read(rest, "", told)
+        return Progress(rest, "", told)
 
     return step
 
@@ -129,7 +129,7 @@ def words(known: Callable[[str, Subject], bool], joins: str) -> Step[Subject]:
     """Every word and number that is left must be known; `joins`: signs that join digits to one number."""
     pattern = _word(joins)
 
-    def step(read: Read, subject: Subject) -> Read:
+    def step(read: Progress, subject: Subject) -> Progress:
         unknown = next((word for word in pattern.findall(read.rest) if not known(word, subject)), None)
         return read if unknown is None else read._replace(fault=f"{unknown} is no fact")
 
@@ -140,7 +140,7 @@ def signs(allowed: str, joins: str) -> Step[Subject]:
     """Beside words and numbers only these signs may be left."""
     pattern = _word(joins)
 
-    def step(read: Read, _subject: Subject) -> Read:
+    def step(read: Progress, _subject: Subject) -> Progress:
         found = set(pattern.sub("", read.rest)) - set(f"{BLANK}{allowed}")
         return read._replace(fault=f"{min(found)} is no fact") if found else read
 
@@ -150,7 +150,7 @@ def signs(allowed: str, joins: str) -> Step[Subject]:
 def each_told(due: Callable[[Subject], Mapping[str, int]]) -> Step[Subject]:
     """Each fact is told as often as it is due, no more and no less."""
 
-    def step(read: Read, subject: Subject) -> Read:
+    def step(read: Progress, subject: Subject) -> Progress:
         for what, number in due(subject).items():
             told = read.told.get(what, 0)
             if told != number:

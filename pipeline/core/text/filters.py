@@ -47,7 +47,7 @@ _LATIN = str.maketrans({other: letter for letter, others in _ALIKE.items() for o
 _LETTERS = str.maketrans("01345@$", "oieasas")
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FilterList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A list of the file; see there."""
 
     name: str
@@ -57,8 +57,8 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    output: tuple[Words, ...] = ()
-    scene: tuple[Words, ...] = ()
+    output: tuple[FilterList, ...] = ()
+    scene: tuple[FilterList, ...] = ()
 
 
 class _Finder(NamedTuple):
@@ -91,7 +91,7 @@ class Filters:
         scene: What talks to machines.
     """
 
-    def __init__(self, output: Iterable[Words] = (), scene: Iterable[Words] = ()) -> None:
+    def __init__(self, output: Iterable[FilterList] = (), scene: Iterable[FilterList] = ()) -> None:
         self._output = tuple(map(_finder, output))
         self._scene = tuple(map(_finder, scene))
 
@@ -155,7 +155,7 @@ def _found(finders: tuple[_Finder, ...], text: str) -> str:
     return next((finder.name for finder in finders if finder.finds(text, seen)), "")
 
 
-def _finder(words: Words) -> _Finder:
+def _finder(words: FilterList) -> _Finder:
     patterns = tuple(regex.compile(pattern, regex.DOTALL) for pattern in words.patterns)
     return _Finder(words.name, tuple(map(_word, words.words)), patterns, words.raw)
 
@@ -177,7 +177,7 @@ def _letter(letter: str) -> str:
     return f"[{re.escape(letter + _STANDS_FOR[letter])}]" if letter in _STANDS_FOR else re.escape(letter)
 
 
-def _problems(table: str, lists: tuple[Words, ...]) -> Iterator[str]:
+def _problems(table: str, lists: tuple[FilterList, ...]) -> Iterator[str]:
     for at, one in enumerate(lists):
         where = f"{table} `{one.name}`"
         if not one.name.strip() or any(one.name == other.name for other in lists[:at]):

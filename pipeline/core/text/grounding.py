@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import BLANK, SPAN, Phrase, lasts
+from pipeline.core.text.engine import BLANK, SPAN, Stated, lasts
 from pipeline.core.text.english import CARDINALS, ORDINALS, plain, plural
 from pipeline.core.text.sentences import group, rules
 
@@ -149,7 +149,7 @@ def _names(facts: Facts) -> set[str]:
 _STEPS: tuple[engine.Step[Facts], ...] = (
     engine.reading(_whole),
     engine.reading(_without_names),
-    engine.phrases((Phrase("how long", SPAN, lambda said, facts: lasts(said, facts.track.dwell_s, _HOURS_SLACK_S)),)),
+    engine.phrases((Stated("how long", SPAN, lambda said, facts: lasts(said, facts.track.dwell_s, _HOURS_SLACK_S)),)),
     engine.reading(_without_rules),
     engine.words(_known, joins=".:"),
 )

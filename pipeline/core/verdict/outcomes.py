@@ -46,7 +46,7 @@ KINDS: tuple[tuple[str, str, Group | None], ...] = (
 """What may come: in words, by the detector's class, and its group."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class StayStep(msgspec.Struct, frozen=True):
     """From so many seconds of its stay on, this rule decides."""
 
     from_s: int
@@ -69,7 +69,7 @@ class Outcome(msgspec.Struct, frozen=True):
     zone: bool
     kind: str
     time: Time
-    steps: tuple[Step, ...]
+    steps: tuple[StayStep, ...]
     loud: bool
 
 
@@ -97,12 +97,12 @@ def _about(one: Outcome, place: tuple[str, str], kind: str) -> bool:
     return (one.camera, one.place) == place and one.kind == kind
 
 
-def _steps(course: Course, area: Area, time: Time, book: Rulebook) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(course: Course, area: Area, time: Time, book: Rulebook) -> tuple[StayStep, ...]:
+    steps: list[StayStep] = []
     for dwell_s in _dwells(area, book):
         rule = book.decide(tried(course, area, time, dwell_s))
         if not steps or steps[-1].rule != rule.name:
-            steps.append(Step(dwell_s if steps else 0, rule.name, rule.then.action))
+            steps.append(StayStep(dwell_s if steps else 0, rule.name, rule.then.action))
     return tuple(steps)
 
 

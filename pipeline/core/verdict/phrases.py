@@ -30,7 +30,7 @@ _AXES = (
 )  # fmt: skip
 
 
-class Phrase(NamedTuple):
+class PlacePhrase(NamedTuple):
     """A place as written, and what its words name."""
 
     text: str
@@ -50,7 +50,7 @@ def zones_of(reading: Reading, zones: Sequence[str], lexicon: Lexicon) -> dict[s
     return found
 
 
-def places_of(note: Note, lexicon: Lexicon) -> tuple[Phrase, ...]:
+def places_of(note: Note, lexicon: Lexicon) -> tuple[PlacePhrase, ...]:
     """Return the places that a note names, each once."""
     written = dict.fromkeys(where for reading in note.readings for where in reading.where)
     return tuple(phrase_of(where, lexicon) for where in written)
@@ -67,12 +67,12 @@ def has_leftover(note: Note, lexicon: Lexicon) -> bool:
     return not everywhere(note, lexicon) and has_unknown_noun(rest, lexicon)
 
 
-def phrase_of(text: str, lexicon: Lexicon) -> Phrase:
+def phrase_of(text: str, lexicon: Lexicon) -> PlacePhrase:
     """Read a place; a word that is a side as well as a place counts as the place where it stands alone."""
     units = lexicon.scan(text)
     places = tuple(frozenset(unit.has("place")) for unit in units if unit.has("place"))
     sides = frozenset(side for unit in units for side in unit.has("side") if not unit.has("place"))
-    return Phrase(text, places, sides | _hidden_sides(units), _others(units))
+    return PlacePhrase(text, places, sides | _hidden_sides(units), _others(units))
 
 
 def _hidden_sides(units: list[Unit]) -> frozenset[str]:
@@ -94,13 +94,13 @@ def _others(units: list[Unit]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _same_word(word: str, phrase: Phrase) -> float:
+def _same_word(word: str, phrase: PlacePhrase) -> float:
     if word in phrase.others:
         return 1.0
     return 0.0 if word.isascii() else sum(letter in phrase.text for letter in word) / len(word)
 
 
-def likeness(zone: Phrase, phrase: Phrase, lexicon: Lexicon) -> float:
+def likeness(zone: PlacePhrase, phrase: PlacePhrase, lexicon: Lexicon) -> float:
     """How far the words of a note's place are those of a zone, 0..1."""
     if zone.text and zone.text.casefold() == phrase.text.casefold():
         return 1.0
@@ -115,14 +115,14 @@ def likeness(zone: Phrase, phrase: Phrase, lexicon: Lexicon) -> float:
     return share * side_factor(zone.sides, phrase.sides) * (_ANOTHER if _more_exact(zone, phrase, lexicon) else 1.0)
 
 
-def _more_exact(zone: Phrase, phrase: Phrase, lexicon: Lexicon) -> bool:
+def _more_exact(zone: PlacePhrase, phrase: PlacePhrase, lexicon: Lexicon) -> bool:
     """Whether a note tells its place apart by a word that the zone has not: the dormitory's gate, not the main gate."""
     exact = [names for names in phrase.places if not names & _HEADS]
     own = zone._replace(places=tuple(exact))
     return bool(exact and zone.places) and not any(_one_place(names, own, lexicon) for names in zone.places)
 
 
-def _one_place(names: frozenset[str], phrase: Phrase, lexicon: Lexicon) -> float:
+def _one_place(names: frozenset[str], phrase: PlacePhrase, lexicon: Lexicon) -> float:
     if any(names & other for other in phrase.places):
         return 1.0
     near = any(lexicon.near(one, another) for one in names for other in phrase.places for another in other)

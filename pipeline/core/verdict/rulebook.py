@@ -27,7 +27,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Base: a table of the file; an unknown key is an error."""
 
 
-class Vocabulary(_Row, frozen=True):
+class VerdictWords(_Row, frozen=True):
     """The words that a verdict is made of; severities and actions from quiet to loud."""
 
     situation: tuple[str, ...]
@@ -36,7 +36,7 @@ class Vocabulary(_Row, frozen=True):
     action: tuple[str, ...]
 
 
-class Limits(_Row, frozen=True, kw_only=True):
+class VerdictLimits(_Row, frozen=True, kw_only=True):
     """How sure a note must be, 0..1, and from which action on a verdict speaks up."""
 
     silence: Share
@@ -71,7 +71,7 @@ class Slots(_Row, frozen=True):
     action: str
 
 
-class Change(_Row, frozen=True):
+class NoteChange(_Row, frozen=True):
     """What a note sets."""
 
     expected: str
@@ -79,7 +79,7 @@ class Change(_Row, frozen=True):
     action: str
 
 
-class Rule(_Row, frozen=True, kw_only=True):
+class VerdictRule(_Row, frozen=True, kw_only=True):
     """A row of the table; `other_detectors` says that nothing of ours hits it."""
 
     name: str
@@ -89,35 +89,35 @@ class Rule(_Row, frozen=True, kw_only=True):
     other_detectors: bool = False
 
 
-class Effect(_Row, frozen=True):
+class NoteEffect(_Row, frozen=True):
     """What a note makes of the table's verdict."""
 
-    then: Change
+    then: NoteChange
     situations: dict[str, str] = {}
 
 
 class Effects(_Row, frozen=True):
     """One for each thing that a note can say."""
 
-    allowed: Effect
-    forbidden: Effect
-    over: Effect
+    allowed: NoteEffect
+    forbidden: NoteEffect
+    over: NoteEffect
 
 
 class Rulebook(_Row, frozen=True):
     """The whole file."""
 
-    words: Vocabulary
-    limits: Limits
+    words: VerdictWords
+    limits: VerdictLimits
     classes: dict[str, tuple[str, ...]]
-    rule: tuple[Rule, ...]
+    rule: tuple[VerdictRule, ...]
     notes: Effects
 
     def loud(self, action: str) -> bool:
         """Whether an action tells somebody."""
         return self.words.action.index(action) >= self.limits.speak
 
-    def decide(self, facts: Facts) -> Rule:
+    def decide(self, facts: Facts) -> VerdictRule:
         """Return the first rule that fits; the last one fits always."""
         return next(rule for rule in self.rule if fits(rule.if_, facts, self.classes))
 

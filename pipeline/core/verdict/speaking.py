@@ -19,7 +19,7 @@ from pipeline.core.note.words import STOP, Lexicon
 from pipeline.core.verdict.phrases import (
     ELSEWHERE,
     NEAR,
-    Phrase,
+    PlacePhrase,
     everywhere,
     has_leftover,
     likeness,
@@ -92,7 +92,7 @@ class _Seen(NamedTuple):
     tags: frozenset[str]
     roles: frozenset[str]
     suspicious: bool
-    zone: Phrase
+    zone: PlacePhrase
 
 
 class Listener:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
     from pipeline.core.note.notes import Note, Outcome, Reading
     from pipeline.core.note.words import Lexicon
-    from pipeline.core.verdict.rulebook import Effect, Rule, Rulebook
+    from pipeline.core.verdict.rulebook import NoteEffect, Rulebook, VerdictRule
     from pipeline.core.verdict.speaking import Match, Scores, Similarity
 
 Because: TypeAlias = Literal["rules", "note", "note_unsure", "note_unnamed", "note_unclear", "note_silent"]
@@ -210,7 +210,7 @@ def _weight(one: _Candidate) -> tuple[int, float]:
     return one.specific, one.match.confidence
 
 
-def _refused(chosen: _Candidate, rule: Rule, book: Rulebook) -> Because | None:
+def _refused(chosen: _Candidate, rule: VerdictRule, book: Rulebook) -> Because | None:
     """Why a note may not decide; None: it may."""
     loud = book.loud(rule.then.action)
     if chosen.outcome == "allowed" and loud:
@@ -223,7 +223,7 @@ def _refused(chosen: _Candidate, rule: Rule, book: Rulebook) -> Because | None:
     return None
 
 
-def _stands(rule: Rule, because: Because, considered: _Candidate | None, confidence: float) -> Verdict:
+def _stands(rule: VerdictRule, because: Because, considered: _Candidate | None, confidence: float) -> Verdict:
     return Verdict(
         situation=rule.then.situation,
         expected=rule.then.expected,
@@ -239,8 +239,8 @@ def _stands(rule: Rule, because: Because, considered: _Candidate | None, confide
     )
 
 
-def _by_note(chosen: _Candidate, rule: Rule, book: Rulebook) -> Verdict:
-    effects: dict[str, Effect] = {"allowed": book.notes.allowed, "over": book.notes.over}
+def _by_note(chosen: _Candidate, rule: VerdictRule, book: Rulebook) -> Verdict:
+    effects: dict[str, NoteEffect] = {"allowed": book.notes.allowed, "over": book.notes.over}
     effect = effects.get(chosen.outcome, book.notes.forbidden)
     severity, action = effect.then.severity, effect.then.action
     if chosen.outcome == "allowed":  # whatever the table of effects says, a permission makes nothing louder
