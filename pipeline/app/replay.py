@@ -14,7 +14,9 @@ import msgspec
 
 from pipeline.core.device import heat as boards
 from pipeline.core.errors import ConfigError
+from pipeline.runtime import recordings as inputs
 from pipeline.runtime import replay as replaying
+from pipeline.runtime import replayed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +29,7 @@ _SUMMARY = "summary.json"
 
 Progress: TypeAlias = replaying.Progress
 """How far a replay is."""
-Recording: TypeAlias = replaying.Recording
+Recording: TypeAlias = inputs.Recording
 """One input."""
 
 
@@ -36,7 +38,7 @@ class ReplaySummary(msgspec.Struct, frozen=True):
 
     coverage_percent: float
     elapsed_s: float
-    inputs: list[replaying.RecordingOutcome]
+    inputs: list[replayed.RecordingOutcome]
 
 
 class Replayed(NamedTuple):
@@ -55,7 +57,7 @@ class Replayed(NamedTuple):
 
 def recordings(paths: Sequence[Path]) -> list[Recording]:
     """Find recordings: files, and what is below folders, in sorted order. Raises ConfigError: there is none."""
-    return replaying.find(paths)
+    return inputs.find(paths)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pipeline.core.secrets import redacted
 from pipeline.core.settings import PASSING_SINKS
 from pipeline.eventlog import cursor, entries, reader
 from pipeline.runtime import folders, logs
-from pipeline.runtime.replay import address, like
+from pipeline.runtime.recordings import address, like
 from pipeline.runtime.supervisor import Home, Supervisor
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pipeline.core.settings import Settings
     from pipeline.core.vocabulary import CameraId
-    from pipeline.runtime.replay import Recording
+    from pipeline.runtime.recordings import Recording
 
 log = structlog.get_logger()
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.core.errors import ConfigError, SourceError
 from pipeline.core.settings import CameraSettings, CaptureSettings
-from pipeline.runtime.replay import Recording, address, find
+from pipeline.runtime.recordings import Recording, address, find
 from stages.sources.opening import opened
 from tests.clips import write
 
