@@ -1,4 +1,4 @@
-"""Incidents and standing notes with the answer whether the note speaks about the incident: what an adapter is taught.
+"""Incidents and notes with the answer whether the note speaks: what an adapter is taught (long: tables of words).
 
 Notes are made of the rows below and of the places of config/words.toml; the answer follows from the rows a note was
 made of, never from reading it. A fifth of the places and of the people is kept for the test and in no lesson.

@@ -1,4 +1,4 @@
-"""Which matrices of a language model bear fewer bits: what it costs in closeness and saves in bytes.
+"""Which matrices of a language model bear fewer bits: closeness lost, bytes saved (long: measures, searches, reports).
 
 Everything is stored as by the recipe `keep` but for one group of matrices, which is quantised anew. Its cost is by how
 much the KL divergence of the engine's next-token distribution from the reference's grows (mean over positions, nats).

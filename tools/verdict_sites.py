@@ -1,4 +1,4 @@
-"""The sites of tests/eval/verdicts: notes in two wordings, what is seen, and what follows. Written by hand, sites apart.
+"""The sites of tests/eval/verdicts: notes in two wordings, what is seen, what follows (long: tables, by hand).
 
 A note's row: label, two wordings, what it is about (`Sight`), moments at which it holds, moments at which it does not, and how
 long a stay is too long. `tools.make_verdicts` makes incidents of it.

@@ -77,10 +77,9 @@ def write(
             watch.go()
     watch.pause()
     stops = frozenset(words.stops)
-    text = TokenDecoder(words).text(number for number in said if number not in stops)
     decoding_s = watch.worked_s - first_s
     return WrittenTokens(
-        text=text,
+        text=TokenDecoder(words).text(number for number in said if number not in stops),
         complete=matcher.ended,
         prompt=sum(map(len, parts)),
         cached=session.cached,

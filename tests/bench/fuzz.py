@@ -1,4 +1,4 @@
-"""Damaged inputs for every reader of files and messages: what is not an error with a name, hangs, or takes memory.
+"""Damaged inputs for every reader of files and messages: tracebacks, hangs, memory (long: a target a reader).
 
 Inputs are drawn from a seed: the same seed gives the same inputs. Each target reads in a process of its own with a
 limit of memory and of time for each input. Right is what is read, and an error of ours; `tracebacks` is any other

@@ -1,4 +1,4 @@
-"""Kill every stage process in turn, again and again, under a daemon with incidents going on; see what is left of it.
+"""Kill every stage process in turn, again and again, under a daemon; see what is left of it (long: drives and judges).
 
 A round: SIGKILL for the next process of the status board, then wait until its successor runs and has handled a
 message. In the end SIGTERM, and every line of events.jsonl is read. All the while a reader maps the ring of one camera

@@ -1,4 +1,4 @@
-"""What an artefact's manifest says, and when it is no longer true; nothing here runs a model."""
+"""What an artefact's manifest says, and when it is no longer true (long: a test a way to be stale)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What describe answers, when, and what makes it stop."""
+"""What describe answers, when, and what makes it stop (long: one stage, a test a behaviour)."""
 
 from __future__ import annotations
 

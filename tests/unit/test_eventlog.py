@@ -1,4 +1,4 @@
-"""The event log: what is written is read once, in order, whatever is killed, full or damaged."""
+"""The event log: read once, in order, whatever is killed, full or damaged (long: a test a way to fail)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""What the stage govern does with heat, load and memory (long: one stage, a test a behaviour)."""
+
 from __future__ import annotations
 
 import json

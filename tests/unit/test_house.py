@@ -1,5 +1,6 @@
 """The house keeps itself in order: what is written down in two places says the same in both."""
 
+import ast
 import json
 import re
 import tomllib
@@ -114,6 +115,33 @@ def test_the_page_of_measurements_is_made_of_the_numbers_that_are_kept():
 
 def test_every_bar_is_of_a_benchmark_that_there_is():
     assert [bar.bench for bar in BARS if not (ROOT / f"tests/bench/{bar.bench}.py").exists()] == []
+
+
+def functions():
+    """Every function of the product with its lines."""
+    for package in ("pipeline", "stages", "models"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef):
+                    yield node.end_lineno - node.lineno + 1, f"{path.relative_to(ROOT)}:{node.name}"
+
+
+def test_functions_are_small():
+    sizes = sorted(functions())
+    assert sizes[-1][0] <= 50, sizes[-3:]
+    assert sizes[int(len(sizes) * 0.9)][0] <= 19
+
+
+def test_a_long_file_says_in_its_first_line_why_it_is():
+    packages = ("pipeline", "stages", "models", "tests", "tools")
+    texts = {path: path.read_text(encoding="utf-8") for package in packages for path in (ROOT / package).rglob("*.py")}
+    long = {path.relative_to(ROOT): text for path, text in texts.items() if text.count("\n") > 400}
+    assert [str(path) for path, text in long.items() if "(long: " not in text.partition("\n")[0]] == []
+
+
+def test_no_file_of_the_command_line_is_long():
+    sizes = {path.name: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "pipeline/cli").glob("*.py")}
+    assert max(sizes.values()) <= 300, sizes
 
 
 def test_exit_statuses_are_documented():

@@ -1,4 +1,4 @@
-"""The life of incidents, from the first sight to the acknowledged end."""
+"""The life of incidents, from the first sight to the acknowledged end (long: one stage, a test a behaviour)."""
 
 import contextlib
 from dataclasses import replace
