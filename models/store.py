@@ -136,7 +136,7 @@ class Store:
         return found._replace(active=True)
 
     def pull(
-        self, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, told: Callable[[str, int, int], None]
+        self, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
     ) -> Installed:
         """Fetch a model of the table and convert it.
 
@@ -146,7 +146,7 @@ class Store:
             hub: The address of the hub, for models that come from one.
             sha256: The hash that the file must have instead of the table's.
             keep: Leave the fetched file in the folder for downloads.
-            told: Called with what is being done, how many bytes are done, and how many there are.
+            report: Called with what is being done, how many bytes are done, and how many there are.
 
         Raises:
             ConfigError: The name is not known, or the hub's address is missing.
@@ -157,8 +157,8 @@ class Store:
         wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
         table().recipe(wish.recipe)  # before anything is fetched
         files.own_folder(self.root.parent)
-        file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, told)
-        found = self.convert(file, name, wish, told, licence=source.licence)
+        file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, report)
+        found = self.convert(file, name, wish, report, licence=source.licence)
         if not keep:
             file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # another file is being fetched
@@ -166,7 +166,7 @@ class Store:
         return found
 
     def convert(
-        self, file: Path, name: str, wish: Wish, told: Callable[[str, int, int], None], *, licence: str = ""
+        self, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None], *, licence: str = ""
     ) -> Installed:
         """Convert a GGUF file into the store. The same conversion is not done twice.
 
@@ -180,7 +180,7 @@ class Store:
         target = self.root / name / ready.version
         if wish.again or not _whole(target):
             files.own_folder(self.root.parent)
-            convert.run(ready, target, lambda done, size: told("converting", done, size))
+            convert.run(ready, target, lambda done, size: report("converting", done, size))
         return self.find(f"{name}/{ready.version}")
 
     def verify(self, name: str) -> Iterator[tuple[Installed, list[str]]]:

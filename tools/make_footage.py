@@ -55,7 +55,7 @@ def make(
     bitrate: int = 1_000_000,
     codec: str = "",
     rotation: int = 0,
-    told: Callable[[int, int], None] = lambda _done, _total: None,
+    report: Callable[[int, int], None] = lambda _done, _total: None,
     **fields: float,
 ) -> Path:
     """Write a clip and return its path.
@@ -66,7 +66,7 @@ def make(
         bitrate: Bits a second, held over a second, as a camera's encoder does.
         codec: An encoder of libav; default: libx264, or mpeg4 where that is not built in.
         rotation: Degrees clockwise that a player turns the pictures by: 0, 90, 180 or 270.
-        told: Is called with the pictures done and all there are.
+        report: Is called with the pictures done and all there are.
         **fields: Fields of the scene that differ from those given.
 
     Raises:
@@ -83,7 +83,7 @@ def make(
     part = target.with_name(f".part-{target.name}")
     total = round(drawing.scene.seconds * drawing.scene.fps)
     try:
-        _write(part, drawing, lambda done: told(done, total), codec=name, bitrate=bitrate, rotation=rotation)
+        _write(part, drawing, lambda done: report(done, total), codec=name, bitrate=bitrate, rotation=rotation)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def make(
 
 
 def _write(
-    path: Path, drawing: Synthetic, told: Callable[[int], None], *, codec: str, bitrate: int, rotation: int
+    path: Path, drawing: Synthetic, report: Callable[[int], None], *, codec: str, bitrate: int, rotation: int
 ) -> None:
     scene = drawing.scene
     rate = Fraction(scene.fps).limit_denominator(1001)
@@ -105,7 +105,7 @@ def _write(
             stream.set_display_rotation(-rotation)  # libav counts against the clock
         for done, frame in enumerate(_frames(drawing.pictures(), scene, 1 / rate), 1):
             container.mux(stream.encode(frame))
-            told(done)
+            report(done)
         container.mux(stream.encode(None))
 
 
@@ -163,14 +163,14 @@ def main() -> None:
     options = parser.parse_args()
     scene = DrawnScene(**{name: getattr(options, name) for name in DrawnScene._fields})
     try:
-        with _progress(options.target.name) as told:
+        with _progress(options.target.name) as report:
             make(
                 options.target,
                 scene,
                 bitrate=options.bitrate,
                 codec=options.codec,
                 rotation=options.rotation,
-                told=told,
+                report=report,
             )
     except (SourceError, ValueError, OSError) as error:
         parser.error(str(error))

@@ -31,7 +31,7 @@ class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxr
         shape: Of the model's input.
         reading: How the model wants its picture.
         files: Pictures; none: as many as `drawn` are drawn from the gate's seed.
-        told: Called with how many were given, and how many there are.
+        report: Called with how many were given, and how many there are.
     """
 
     def __init__(  # noqa: PLR0917  # made in one place
@@ -40,10 +40,10 @@ class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxr
         shape: Sequence[int],
         reading: PictureFormat,
         files: Sequence[Path],
-        told: Callable[[int, int], None] = lambda _given, _all: None,
+        report: Callable[[int, int], None] = lambda _given, _all: None,
         drawn: int = 0,
     ) -> None:
-        self._name, self._shape, self._reading, self._files, self._told = name, tuple(shape), reading, files, told
+        self._name, self._shape, self._reading, self._files, self._told = name, tuple(shape), reading, files, report
         self._drawn = gate.probes(shape, drawn, reading) if not files else []
         self._given = 0
 

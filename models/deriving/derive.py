@@ -50,20 +50,20 @@ _FAULTS = (
 """What tools raise where a graph is not as they think; they have no errors of their own."""
 
 
-def run(ready: PlannedEncoder, folder: Path, told: Callable[[ConversionProgress], None]) -> None:
+def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
     """Make an artefact in an empty folder. In a process of its own: native code may end it.
 
     Args:
         ready: What was planned.
         folder: Where; what is written meanwhile lies in it, too, and is removed.
-        told: Called with how far it is, and at the end with what came of it.
+        report: Called with how far it is, and at the end with what came of it.
 
     Raises:
         ModelError: A pass left undone what it is for, the answers are no longer the source's, or a runtime refused.
     """
     with _undisturbed(folder / _WORK):
         try:
-            _Conversion(ready, folder, told).run()
+            _Conversion(ready, folder, report).run()
         except (*FAULTS, *_FAULTS) as error:
             raise ModelError(f"{ready.job.model} cannot be converted: {type(error).__name__}: {error}") from error
 
@@ -88,8 +88,8 @@ def _undisturbed(work: Path) -> Iterator[None]:
 class _Conversion:
     """One conversion under way."""
 
-    def __init__(self, ready: PlannedEncoder, folder: Path, told: Callable[[ConversionProgress], None]) -> None:
-        self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, told
+    def __init__(self, ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
+        self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, report
         self._job: EncoderJob = ready.job
         _check_whole(ready.job.model)
         baseline = backends.baseline(ready.job.model)

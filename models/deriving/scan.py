@@ -28,7 +28,7 @@ def scan(
     quantised: Path,
     source: Path,
     pictures: Sequence[NDArray],  # type: ignore[type-arg]  # float32, as the model reads them
-    told: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> Scan:
     """Measure every layer.
 
@@ -38,7 +38,7 @@ def scan(
         quantised: The model with pairs of QuantizeLinear and DequantizeLinear.
         source: What it was made from; if that was quantised too, what its weights were is not known.
         pictures: Inputs.
-        told: Called with how many trials were made, and how many there are.
+        report: Called with how many trials were made, and how many there are.
     """
     before = onnx.load(source)
     known = not is_quantised(before)
@@ -53,14 +53,14 @@ def scan(
     whole = cost(opened.without(()))
     rows = []
     for done, layer in enumerate(opened.layers):
-        told(done, trials)
+        report(done, trials)
         rows.append(LayerCost(layer.name, layer.op, cost(opened.only({layer.name}))))
     rows.sort(key=lambda row: -row.alone)
     for at, row in enumerate(rows[:FREED]):
-        told(len(rows) + at, trials)
+        report(len(rows) + at, trials)
         near = opened.spared(row.name)
         rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.without(near)), near=near[1:])
-    told(trials, trials)
+    report(trials, trials)
     return Scan(tuple(rows), whole, known, len(pictures))
 
 

@@ -117,14 +117,14 @@ def prepare(job: ModelJob) -> PlannedModel:
 
 
 def run(
-    ready: PlannedModel, target: Path, told: Callable[[int, int], None] = lambda _done, _all: None
+    ready: PlannedModel, target: Path, report: Callable[[int, int], None] = lambda _done, _all: None
 ) -> folder.ModelManifest:
     """Write the folder: all of it, or nothing.
 
     Args:
         ready: From `prepare`; used once.
         target: The folder; replaced if it exists.
-        told: Called with the bytes written and those to write.
+        report: Called with the bytes written and those to write.
 
     Raises:
         ModelError: The disk is full or cannot be written to, or weights do not fit; nothing is left behind.
@@ -132,7 +132,7 @@ def run(
     size = ready.planned.size
     with folder.building(target, ready.size) as part:
         with (part / folder.WEIGHTS).open("wb") as file:
-            tied = weights.write(ready.planned, file, lambda done: told(done, size))
+            tied = weights.write(ready.planned, file, lambda done: report(done, size))
         if not tied:
             with (part / _EMBEDDING_FILE).open("wb") as file:
                 weights.write_embedding(ready.model, file)

@@ -137,12 +137,12 @@ def verify(folder: Path, *, weights: bool = True) -> list[str]:
     return problems
 
 
-def describe(path: Path, told: Callable[[int], None] = lambda _: None, *, follow: bool = False) -> File:
+def describe(path: Path, report: Callable[[int], None] = lambda _: None, *, follow: bool = False) -> File:
     """Size and hash of a regular file. Raises OSError.
 
     Args:
         path: The file.
-        told: Called with the bytes read so far.
+        report: Called with the bytes read so far.
         follow: See `files.open_regular`.
     """
     digest, size = hashlib.sha256(), 0
@@ -150,7 +150,7 @@ def describe(path: Path, told: Callable[[int], None] = lambda _: None, *, follow
         while block := file.read(_CHUNK):
             digest.update(block)
             size += len(block)
-            told(size)
+            report(size)
     return File(digest.hexdigest(), size)
 
 

@@ -164,13 +164,13 @@ def plan(model: Gguf, graph: MnnGraph, shape: layout.Shape, recipe: Recipe, adap
     return WeightPlan(graph, tuple(parts), tied, recipe.scale_type, adapter)
 
 
-def write(planned: WeightPlan, file: BinaryIO, told: Callable[[int], None]) -> list[int]:
+def write(planned: WeightPlan, file: BinaryIO, report: Callable[[int], None]) -> list[int]:
     """Write the weight file, and patch the graph to point into it.
 
     Args:
         planned: What to write.
         file: Empty.
-        told: Called with the bytes written so far.
+        report: Called with the bytes written so far.
 
     Returns:
         Where embeddings are found in the output's matrix, as llm_config.json's tie_embeddings names it; empty where
@@ -189,15 +189,15 @@ def write(planned: WeightPlan, file: BinaryIO, told: Callable[[int], None]) -> l
             continue
         matrix = part.matrix(place, planned.scale_type)
         planned.graph.set_matrix(part.op, matrix)
-        place = write_matrix(part, planned, file, told, place)
+        place = write_matrix(part, planned, file, report, place)
         if part.op.name == layout.LM_HEAD and planned.tied:
             tied = embedding_place(part, matrix)
-        told(place)
+        report(place)
     return tied
 
 
 def write_matrix(
-    part: Linear, planned: WeightPlan, file: BinaryIO, told: Callable[[int], None] = lambda _: None, place: int = 0
+    part: Linear, planned: WeightPlan, file: BinaryIO, report: Callable[[int], None] = lambda _: None, place: int = 0
 ) -> int:
     """Write one matrix where the file stands; the graph is not patched.
 
@@ -205,7 +205,7 @@ def write_matrix(
         part: One of the plan's.
         planned: How it is stored.
         file: Open for writing.
-        told: Called with the place reached.
+        report: Called with the place reached.
         place: Where the file stands.
 
     Returns:
@@ -221,7 +221,7 @@ def write_matrix(
         found = _rows(part, planned, first, last)
         place += file.write(np.ascontiguousarray(repack.packed(found.levels, part.form.bits)).data)
         scales.append(found.scales.astype(planned.scale_type))
-        told(place)
+        report(place)
     place += file.write(np.concatenate(scales).data)
     return place + file.write(part.bias.data)
 

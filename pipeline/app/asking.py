@@ -76,7 +76,7 @@ def judged(
     model: Installed | None,
     judge: Callable[[Scores | None], list[_Judged]],
     asks: Callable[[_Judged], tuple[Facts, Sequence[str]]],
-    told: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> list[_Judged]:
     """Judge incidents with what a model says of the notes that are open without it.
 
@@ -84,7 +84,7 @@ def judged(
         model: None: words and the sentence encoder judge alone.
         judge: Judges them all with some scores.
         asks: The facts of an incident that was judged, and the notes that are open.
-        told: Called with how many incidents the model was asked about, and of how many.
+        report: Called with how many incidents the model was asked about, and of how many.
 
     Raises:
         ConfigError: Nobody has measured what the model's answers are worth.
@@ -92,7 +92,7 @@ def judged(
     if model is None:
         return judge(None)
     asked = [asks(one) for one in judge(_unknown)]
-    return judge(scores(model, [one for one in asked if one[1]], told))
+    return judge(scores(model, [one for one in asked if one[1]], report))
 
 
 def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
@@ -100,7 +100,9 @@ def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
     return [None for _ in notes]
 
 
-def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], told: Callable[[int, int], None]) -> Scores:
+def scores(
+    model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], report: Callable[[int, int], None]
+) -> Scores:
     """Ask a model about incidents and notes; what was not asked stays unknown.
 
     Raises:
@@ -114,10 +116,10 @@ def scores(model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], told:
             "smollm2-135m"
         )
     known: dict[tuple[str, str], float | None] = {}
-    told(0, len(asked))
+    report(0, len(asked))
     for done, heard in enumerate(apart("eval", lambda: _ask(model, scale, asked), _Heard), 1):
         known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
-        told(done, len(asked))
+        report(done, len(asked))
     return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
 
 

@@ -45,7 +45,7 @@ def measure(
     *,
     threads: tuple[int, ...],
     rounds: int,
-    told: Callable[[str, int, int], None],
+    report: Callable[[str, int, int], None],
 ) -> Measured:
     """Measure a language model, compare it with what was measured before on this device, and keep it.
 
@@ -55,7 +55,7 @@ def measure(
         out: Folder of both files; None: below the state folder.
         threads: Numbers of threads to compute with.
         rounds: Of which medians are taken.
-        told: Called with what is being done, how many steps are done, and of how many.
+        report: Called with what is being done, how many steps are done, and of how many.
 
     Raises:
         ConfigError: There is no such model, or what is kept there is of another device or model.
@@ -71,7 +71,7 @@ def measure(
     device = measuring.device()
     before = measuring.before(folder / JSON, device, subject.sha256)
     options = BenchOptions(threads, rounds, site.settings.describe.context_tokens)
-    found = measuring.measure(chosen.path, subject, device, options, told)
+    found = measuring.measure(chosen.path, subject, device, options, report)
     changes = baseline.changes(before, found)
     return Measured(found, changes, keep(found, changes, folder))
 

@@ -105,7 +105,7 @@ def job_of(site: Site, file: str, target: str, options: dict[str, Any]) -> Encod
     return EncoderJob(model, target, file, soc=soc, reading=reading, **options)
 
 
-def convert(job: EncoderJob, out: Path, *, again: bool, told: Callable[[str, int, int], None]) -> Conversion:
+def convert(job: EncoderJob, out: Path, *, again: bool, report: Callable[[str, int, int], None]) -> Conversion:
     """Convert an encoder unless that was done before.
 
     Two at once wait for one another; the second finds what the first made.
@@ -114,7 +114,7 @@ def convert(job: EncoderJob, out: Path, *, again: bool, told: Callable[[str, int
         job: What is asked for.
         out: Where the artefact's folder comes to be.
         again: Do it even if it was done before.
-        told: Called with what is being done, how many steps of it are done, and of how many; 0: nobody knows.
+        report: Called with what is being done, how many steps of it are done, and of how many; 0: nobody knows.
 
     Raises:
         ConfigError: Options that do not go together, or `out` is no folder.
@@ -124,7 +124,7 @@ def convert(job: EncoderJob, out: Path, *, again: bool, told: Callable[[str, int
 
     def tell(what: str, done: int, most: int) -> None:
         at = f"{ready.steps.index(what) + 1}/{len(ready.steps)} " if what in ready.steps else ""
-        told(at + what, done, most)
+        report(at + what, done, most)
 
     if job.scan and not job.keep:
         with tempfile.TemporaryDirectory(prefix="fieldwatch-") as work:
@@ -192,10 +192,10 @@ def _made(
 ) -> tuple[Scan | None, ArtefactManifest | None]:
     """Do it in a child process, as native code may die or print."""
 
-    def work(told: Callable[[ConversionProgress], None]) -> None:
+    def work(report: Callable[[ConversionProgress], None]) -> None:
         from models.deriving.derive import run  # noqa: PLC0415  # native code, and packages of an extra
 
-        run(ready, folder, told)
+        run(ready, folder, report)
 
     scan, manifest = None, None
     for told in told_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):

@@ -70,7 +70,7 @@ class NotesEffect(NamedTuple):
 
 
 def effect(
-    site: Site, path: Path, camera: str, model: str, *, encoder: bool, told: Callable[[int, int], None]
+    site: Site, path: Path, camera: str, model: str, *, encoder: bool, report: Callable[[int, int], None]
 ) -> NotesEffect:
     """Judge the incidents of a file of events, or of lines with `facts`, with the notes of a site.
 
@@ -80,7 +80,7 @@ def effect(
         camera: That is said to have seen them all; empty: who did.
         model: Which language model, or `none`; empty: the one in use, if there is one.
         encoder: With the sentence encoder.
-        told: Called with how many incidents the model was asked about, and of how many.
+        report: Called with how many incidents the model was asked about, and of how many.
 
     Raises:
         ConfigError: There is no incident, no such model, or nobody has measured what its answers are worth.
@@ -88,7 +88,7 @@ def effect(
         ModelError: The model cannot be used.
     """
     book, means, reader = notes.notes(site), asking.means(site, model, encoder=encoder), Reader(path)
-    judged = judge(cases.past(reader, camera), book, means, Places(site.settings), told)
+    judged = judge(cases.past(reader, camera), book, means, Places(site.settings), report)
     return summed(judged, book, means.book)._replace(remarks=tuple(remarks(reader)), damaged=bool(reader.damaged))
 
 
@@ -97,7 +97,7 @@ def judge(
     book: Notebook,
     means: JudgingTools,
     places: Places,
-    told: Callable[[int, int], None],
+    report: Callable[[int, int], None],
 ) -> list[CheckedIncident]:
     """Judge past incidents with the notes of their cameras and places, as describe does.
 
@@ -120,7 +120,7 @@ def judge(
     def asks(one: CheckedIncident) -> tuple[Facts, list[str]]:
         return one.facts, [one.entries[at].text for at in one.verdict.unheard]
 
-    return asking.judged(means.model, judged, asks, told)
+    return asking.judged(means.model, judged, asks, report)
 
 
 def summed(judged: Sequence[CheckedIncident], book: Notebook, rules: Rulebook) -> NotesEffect:

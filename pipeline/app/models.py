@@ -95,7 +95,7 @@ def listing(site: Site) -> Listing:
 
 
 def pull(
-    site: Site, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, told: Callable[[str, int, int], None]
+    site: Site, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
 ) -> ListedModel:
     """Fetch a model and convert it; interrupted, it goes on where it stopped.
 
@@ -106,17 +106,17 @@ def pull(
         hub: Address of a model hub, for models that are on one.
         sha256: The hash that the fetched file must have; empty: the known one.
         keep: Keep the fetched file.
-        told: Called with what is being done, how many bytes are done, and of how many.
+        report: Called with what is being done, how many bytes are done, and of how many.
 
     Raises:
         ConfigError: There is no such model or recipe, or a hub is needed.
         ModelError: It cannot be fetched or converted.
     """
     store = site.writable_models()
-    return _model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, told=told))
+    return _model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
 
 
-def convert(site: Site, file: Path, name: str, wish: Wish, told: Callable[[str, int, int], None]) -> ListedModel:
+def convert(site: Site, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None]) -> ListedModel:
     """Convert a GGUF file.
 
     Args:
@@ -124,13 +124,13 @@ def convert(site: Site, file: Path, name: str, wish: Wish, told: Callable[[str, 
         file: The file.
         name: What to call it; empty: as the file is called.
         wish: How it shall be converted.
-        told: Called with what is being done, how many bytes are done, and of how many.
+        report: Called with what is being done, how many bytes are done, and of how many.
 
     Raises:
         ConfigError: The name is none, or there is no such recipe.
         ModelError: It cannot be converted.
     """
-    return _model(site.writable_models().convert(file, name or name_of(file), wish, told))
+    return _model(site.writable_models().convert(file, name or name_of(file), wish, report))
 
 
 def verify(site: Site, name: str) -> list[VerifiedModel]:

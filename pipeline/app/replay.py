@@ -82,7 +82,7 @@ def replay(
     began: str | None,
     jobs: int | None,
     heat: str | None,
-    told: Callable[[Progress], None],
+    report: Callable[[Progress], None],
 ) -> Replayed:
     """Run recordings through all stages: the same give the same events, byte for byte, in every run on a machine.
 
@@ -94,7 +94,7 @@ def replay(
         began: When they began, in RFC 3339; None: as each file says, else 1970.
         jobs: Recordings at once; None: as many as there are cores.
         heat: The board that each warms up, BOARD or BOARD@AMBIENT; None: none.
-        told: Called a few times a second with how far it is.
+        report: Called a few times a second with how far it is.
 
     Raises:
         ConfigError: There is no such camera or board, the time is none, or a daemon keeps its events there.
@@ -104,11 +104,11 @@ def replay(
     board = None if heat is None else boards.place(heat)
     jobs = jobs or len(os.sched_getaffinity(0))
     run = replaying.Replay(site.settings, found, out, jobs, camera, heat=board)
-    report = run.run(moment(began), told)
-    coverage = replaying.coverage(report.outcomes)
-    summary = ReplaySummary(coverage, round(report.elapsed_s, 3), report.outcomes)
+    done = run.run(moment(began), report)
+    coverage = replaying.coverage(done.outcomes)
+    summary = ReplaySummary(coverage, round(done.elapsed_s, 3), done.outcomes)
     (out / _SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=1) + b"\n")
-    return Replayed(summary, report.elapsed_s, report.events_file)
+    return Replayed(summary, done.elapsed_s, done.events_file)
 
 
 def moment(text: str | None) -> int | None:

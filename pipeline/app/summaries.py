@@ -82,7 +82,7 @@ class Summaries(NamedTuple):
     """What came of a set.
 
     Attributes:
-        told: Its incidents, as they were told.
+        report: Its incidents, as they were told.
         figures: By name, as programs read them: what they were told with, counts and shares.
     """
 
@@ -91,7 +91,7 @@ class Summaries(NamedTuple):
 
 
 def summaries(
-    site: Site, path: Path | None, *, model: str, threads: int | None, free: bool, told: Callable[[int, int], None]
+    site: Site, path: Path | None, *, model: str, threads: int | None, free: bool, report: Callable[[int, int], None]
 ) -> Summaries:
     """Let a model tell every incident of a set, and count which sentences may be shown.
 
@@ -101,7 +101,7 @@ def summaries(
         model: Which; empty: the one in use.
         threads: To compute with; None: as the daemon has it here.
         free: Without the grammar of facts.
-        told: Called with how many incidents are told, and of how many.
+        report: Called with how many incidents are told, and of how many.
 
     Raises:
         ConfigError: It is no set, or there is no such model.
@@ -116,10 +116,10 @@ def summaries(
     def work() -> Iterator[SummaryResult]:
         return _tell(installed, options, chosen, settings.max_sentence_tokens, free=free)
 
-    told(0, len(chosen))
+    report(0, len(chosen))
     for done, one in enumerate(apart("eval", work, SummaryResult), 1):
         found.append(one)
-        told(done, len(chosen))
+        report(done, len(chosen))
     about = {"model": f"{installed.name}/{installed.version}", "threads": threads, "free": free}
     return Summaries(found, about | _judged(found, {case.id: case.facts for case in chosen}))
 

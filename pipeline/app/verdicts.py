@@ -106,14 +106,16 @@ def read(path: Path) -> list[VerdictCase]:
     return found
 
 
-def evaluate(path: Path | None, means: JudgingTools, *, compile_: bool, told: Callable[[int, int], None]) -> Evaluation:
+def evaluate(
+    path: Path | None, means: JudgingTools, *, compile_: bool, report: Callable[[int, int], None]
+) -> Evaluation:
     """Judge every incident of a set, and count what went right and wrong.
 
     Args:
         path: The set; None: the project's own.
         means: What verdicts are made with.
         compile_: Read the notes anew, instead of taking the confirmed readings.
-        told: Called with how many incidents a model was asked about, and of how many.
+        report: Called with how many incidents a model was asked about, and of how many.
 
     Raises:
         ConfigError: There is no set, it is none, or nobody has measured what the model's answers are worth.
@@ -122,7 +124,7 @@ def evaluate(path: Path | None, means: JudgingTools, *, compile_: bool, told: Ca
     """
     path = path or _own_set()
     chosen = read(path)
-    judged = judge(chosen, means, told, compile_=compile_)
+    judged = judge(chosen, means, report, compile_=compile_)
     figures: dict[str, object] = {
         "set": str(path),
         "incidents": len(chosen),
@@ -133,19 +135,19 @@ def evaluate(path: Path | None, means: JudgingTools, *, compile_: bool, told: Ca
     }
     figures |= measured(judged, means.book.loud)
     if compile_:
-        figures |= _readings(chosen, judged, judge(chosen, means, told, compile_=False), means)
+        figures |= _readings(chosen, judged, judge(chosen, means, report, compile_=False), means)
     return Evaluation(judged, figures)
 
 
 def judge(
-    chosen: Sequence[VerdictCase], means: JudgingTools, told: Callable[[int, int], None], *, compile_: bool
+    chosen: Sequence[VerdictCase], means: JudgingTools, report: Callable[[int, int], None], *, compile_: bool
 ) -> list[JudgedCase]:
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
 
     def asks(one: JudgedCase) -> tuple[Facts, list[str]]:
         return one.case.facts, [one.case.notes[at] for at in one.verdict.unheard]
 
-    return asking.judged(means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), asks, told)
+    return asking.judged(means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), asks, report)
 
 
 def _judge(

@@ -100,8 +100,8 @@ def convert(
     from pipeline.view.progress import steps
 
     out = given.pop("out") or convert.folder_of(site)
-    with cleared_up(), steps(quiet=quiet) as told:
-        found = convert.convert(convert.job_of(site, file, target, given), out, again=again, told=told)
+    with cleared_up(), steps(quiet=quiet) as report:
+        found = convert.convert(convert.job_of(site, file, target, given), out, again=again, report=report)
     converting.show(found, as_json=as_json)
 
 

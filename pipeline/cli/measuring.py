@@ -36,8 +36,8 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import summaries as view
     from pipeline.view.progress import counting
 
-    with counting("telling", quiet=quiet) as told:
-        found = summaries(open_site(None, state_dir), path, model=name, threads=threads, free=free, told=told)
+    with counting("telling", quiet=quiet) as report:
+        found = summaries(open_site(None, state_dir), path, model=name, threads=threads, free=free, report=report)
     view.show(found, as_json=as_json)
 
 
@@ -74,8 +74,8 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view.progress import counting
 
     means = asking.means(open_site(config, state_dir), model, encoder=not no_encoder)
-    with counting("weighing", quiet=quiet) as told:
-        found = verdicts.evaluate(path, means, compile_=compile_, told=told)
+    with counting("weighing", quiet=quiet) as report:
+        found = verdicts.evaluate(path, means, compile_=compile_, report=report)
     view.show(found, as_json=as_json)
 
 
@@ -129,6 +129,6 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import bench as view
     from pipeline.view.progress import measuring
 
-    with cleared_up(), measuring(quiet=quiet) as told:
-        found = bench.measure(open_site(None, state_dir), model, out, threads=threads, rounds=rounds, told=told)
+    with cleared_up(), measuring(quiet=quiet) as report:
+        found = bench.measure(open_site(None, state_dir), model, out, threads=threads, rounds=rounds, report=report)
     view.show(found, as_json=as_json)

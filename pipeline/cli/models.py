@@ -63,8 +63,8 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view.progress import fetching
 
     wish = models.wish(recipe, lora, again=force)
-    with cleared_up(), fetching(quiet=quiet) as told:
-        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, told=told)
+    with cleared_up(), fetching(quiet=quiet) as report:
+        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, report=report)
     view.show_made(found, as_json=as_json)
 
 
@@ -118,8 +118,8 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     if not Path(file).exists():
         fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
     wish = models.wish(recipe, lora, again=force)
-    with cleared_up(), fetching(quiet=quiet) as told:
-        found = models.convert(open_site(None, state_dir), Path(file), name, wish, told)
+    with cleared_up(), fetching(quiet=quiet) as report:
+        found = models.convert(open_site(None, state_dir), Path(file), name, wish, report)
     view.show_made(found, as_json=as_json)
 
 

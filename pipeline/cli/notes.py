@@ -98,8 +98,8 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import notes as view
     from pipeline.view.progress import counting
 
-    with counting("weighing", quiet=quiet) as told:
-        found = effect(open_site(config, state_dir), file, camera, model, encoder=not no_encoder, told=told)
+    with counting("weighing", quiet=quiet) as report:
+        found = effect(open_site(config, state_dir), file, camera, model, encoder=not no_encoder, report=report)
     view.print_effect(found, as_json=as_json)
     sys.exit(DAMAGED if found.damaged else WHOLE)
 

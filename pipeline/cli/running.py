@@ -111,8 +111,10 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
             fail("--live is at the speed of now, and has no summary: not with --began, --heat, --jobs, --json", USAGE)
         sys.exit(_live(site, recordings, out, camera))
     with cleared_up(), replays.output_folder(out) as folder:
-        with replaying(quiet=quiet) as told:
-            done = replays.replay(site, recordings, folder, camera=camera, began=began, jobs=jobs, heat=heat, told=told)
+        with replaying(quiet=quiet) as report:
+            done = replays.replay(
+                site, recordings, folder, camera=camera, began=began, jobs=jobs, heat=heat, report=report
+            )
         if out is None and sys.stdout.isatty():  # people look; else programs read
             timeline.show(Events(done.events_file), everything=False, as_json=False)
         elif out is None:

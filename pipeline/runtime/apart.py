@@ -41,9 +41,9 @@ def apart(
         ModelError: What `work` could not do, or how its process ended.
     """
 
-    def tell(told: Callable[[_Result], None]) -> None:
+    def tell(report: Callable[[_Result], None]) -> None:
         for result in work():
-            told(result)
+            report(result)
 
     yield from told_apart(title, tell, kind, _REMEDY, quiet=quiet)
 

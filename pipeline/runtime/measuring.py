@@ -58,7 +58,7 @@ def before(file: Path, device: Device, sha256: str) -> Baseline | None:
 
 
 def measure(
-    model: Path, subject: Subject, device: Device, options: BenchOptions, told: Callable[[str, int, int], None]
+    model: Path, subject: Subject, device: Device, options: BenchOptions, report: Callable[[str, int, int], None]
 ) -> Baseline:
     """Measure a model; takes about ten sentences a round and number of threads.
 
@@ -67,7 +67,7 @@ def measure(
         subject: What it is.
         device: This one.
         options: How.
-        told: Called with what is being done, how many steps are done, and how many there are.
+        report: Called with what is being done, how many steps are done, and how many there are.
 
     Raises:
         ModelError: No process gave an answer; the text says what became of the first.
@@ -80,13 +80,13 @@ def measure(
     failed: dict[int, list[str]] = {threads: [] for threads in options.threads}
     tasks = [("loading", options.threads[0]), *((kind, threads) for kind in kinds for threads in options.threads)]
     for done, (kind, threads) in enumerate(tasks):
-        told(f"{kind}, threads: {threads}", done, steps)
+        report(f"{kind}, threads: {threads}", done, steps)
         task = {"what": kind, "model": str(model), "threads": threads, "context_tokens": options.context_tokens}
         try:
             answers[threads].append(_answer(model, task))
         except ModelError as error:
             failed[threads].append(f"{kind}: {error}")
-    told("measured", steps, steps)
+    report("measured", steps, steps)
     rows = tuple(baseline.row(threads, answers[threads], failed[threads], subject.bytes) for threads in options.threads)
     _check(subject, rows)
     return Baseline(taken=taken, device=device, model=subject, options=options, rows=rows)

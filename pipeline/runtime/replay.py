@@ -91,22 +91,22 @@ class Replay:
         self._running: dict[int, tuple[int, int]] = {}  # pidfd: pid, index
         self._outcomes: dict[int, RecordingOutcome] = {}
 
-    def run(self, began_utc_ns: int | None, told: Callable[[Progress], None]) -> ReplayReport:
-        """Replay everything; `told` hears of the progress a few times a second. Raises OSError, PipelineError."""
+    def run(self, began_utc_ns: int | None, report: Callable[[Progress], None]) -> ReplayReport:
+        """Replay everything; `report` hears of the progress a few times a second. Raises OSError, PipelineError."""
         started = time.monotonic()
         self._out.mkdir(parents=True, exist_ok=True)
         if (self._out / entries.FOLDER).exists():
             raise ConfigError(f"{self._out}: a daemon keeps its events here: choose another --out")
         with folders.held(self._out, "choose another --out"):
             try:
-                outcomes = self._run(began_utc_ns, told, started)
+                outcomes = self._run(began_utc_ns, report, started)
             except BaseException:
                 self._kill()
                 raise
         return ReplayReport(outcomes, time.monotonic() - started, self._out / "events.jsonl")
 
     def _run(
-        self, began_utc_ns: int | None, told: Callable[[Progress], None], started: float
+        self, began_utc_ns: int | None, report: Callable[[Progress], None], started: float
     ) -> list[RecordingOutcome]:
         """All is made in a folder of its own: what an earlier replay left stays until there is something better."""
         shutil.rmtree(self._out / _PARTS, ignore_errors=True)
@@ -121,7 +121,7 @@ class Replay:
                 self._start(waiting.pop(0), board, began_utc_ns)
             self._wait()
             joined = self._join(joined)
-            told(self._progress(board, started))
+            report(self._progress(board, started))
         outcomes = [self._outcomes[index] for index in range(len(self._recordings))]
         self._finish(outcomes)
         return outcomes

@@ -134,7 +134,7 @@ def test_what_is_not_there_is_told_with_what_is(tiny, device):
     with pytest.raises(ConfigError, match="did you mean mixed"):
         device.convert(tiny(), "tiny", Wish("mixd"), quiet)
     with pytest.raises(ConfigError, match="did you mean smollm2-135m"):
-        device.pull("smolm2-135m", Wish(), hub="", sha256="", keep=False, told=quiet)
+        device.pull("smolm2-135m", Wish(), hub="", sha256="", keep=False, report=quiet)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", ".hidden", "downloads", "x" * 49])
@@ -160,7 +160,7 @@ def test_what_was_pulled_is_converted_and_its_file_kept_only_if_asked_for(tiny, 
         return into / source.file
 
     monkeypatch.setattr(fetch, "fetch", fetched)
-    made = device.pull("qwen2.5-coder-0.5b", Wish(), hub="", sha256="", keep=keep, told=quiet)
+    made = device.pull("qwen2.5-coder-0.5b", Wish(), hub="", sha256="", keep=keep, report=quiet)
     assert (made.name, made.manifest.recipe) == ("qwen2.5-coder-0.5b", "keep-b128")
     assert made.manifest.licence == "Apache-2.0 upstream"
     assert (device.root / "downloads").exists() == keep
