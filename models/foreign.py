@@ -26,10 +26,10 @@ def foreign(what: str) -> Iterator[None]:
     except PipelineError:
         raise
     except Exception as error:
-        raise ModelError(f"{what}: {said(error)}") from error
+        raise ModelError(f"{what}: {reason_of(error)}") from error
 
 
-def said(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """What a library says in an error, in one line."""
     words = " ".join(str(error).split())
     return printable(words[:_SAID_MOST]) or type(error).__name__

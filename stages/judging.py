@@ -76,7 +76,7 @@ class Judging:
         self._look()
         entries = self._entries(facts)
         verdict = self._judge(entries).verdict(facts)
-        found = _told(verdict, entries)
+        found = _fields_of(verdict, entries)
         if verdict.unheard:
             names = ", ".join(entries[at].id for at in verdict.unheard)
             found |= {"not_weighed": names, "not_weighed_because": why_unheard}
@@ -127,7 +127,7 @@ class Judging:
         return self._judges[key]
 
 
-def _told(verdict: Verdict, entries: tuple[Entry, ...]) -> Details:
+def _fields_of(verdict: Verdict, entries: tuple[Entry, ...]) -> Details:
     draft = verdict.draft
     found: Details = {
         "situation": verdict.situation,

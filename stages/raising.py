@@ -161,7 +161,7 @@ class Raiser:
             **self.room.untold,
         }
         if (yield from self.device("system.disk_low", Priority.WARNING, details, at, Weight.END)):
-            self.room = room.told(at.pts_ns, trouble=bool(trouble))
+            self.room = room.after_report(at.pts_ns, trouble=bool(trouble))
 
     def _sink(self, message: SinkReported) -> Outputs:
         """Tell of a sink where that is news: emit says in each of its lives how its sinks are."""

@@ -63,7 +63,7 @@ class Prompts(NamedTuple):
 
     def summary(self, facts: Facts) -> tuple[Part, Part]:
         """Ask for the sentence of an incident: what is kept, and what is its own."""
-        return self.fixed, tuple(self.encode(told(facts) + _ASKS))
+        return self.fixed, tuple(self.encode(facts_line(facts) + _ASKS))
 
     def note(self, seen: str, note: str) -> tuple[Part, Part, Part]:
         """Ask whether a note speaks about what was seen (see `core`); the answer begins with one of `ANSWERS`.
@@ -73,7 +73,7 @@ class Prompts(NamedTuple):
         return self.fixed, tuple(self.encode(_incident(seen))), tuple(self.encode(_note(note)))
 
 
-def told(facts: Facts) -> str:
+def facts_line(facts: Facts) -> str:
     """The facts of an incident on one line, without those that say nothing."""
     thing, way = facts.object, facts.track
     many = f"{thing.count} {plural(thing.class_)}" if thing.count > 1 else thing.class_

@@ -15,7 +15,7 @@ from models.deriving.told import ConversionProgress
 from models.encoders import OURS, PictureFormat, artefact
 from models.llm.folder import building
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.runtime.apart import told_apart
+from pipeline.runtime.apart import run_apart
 from pipeline.runtime.folders import one_at_a_time
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _made(
         run(ready, folder, report)
 
     scan, manifest = None, None
-    for told in told_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):
+    for told in run_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):
         draw(told.what, told.done, told.all)
         scan, manifest = told.scan or scan, told.manifest or manifest
     return scan, manifest

@@ -139,7 +139,7 @@ def tell(path: Path, asked: AskedPeriod, means: DigestTools) -> Digest:
     since, until = _span(asked, kept, here)
     period = gathered.within(_of(asked, kept), since, until)
     made = groups.groups(period, means.loudness, here)
-    worded = word(made[: wording.told_apart(period, made)], means)
+    worded = word(made[: wording.count_own_sentences(period, made)], means)
     sentences = wording.sentences(period, made, worded.sentences, means.loudness)
     kept_from = "" if kept.recorded else reader.kept_from(since)
     remarks = (*filter(None, (kept_from, undelivered(path))), *reader.complaints())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core import files
 from pipeline.core.note import notebook
 from pipeline.core.note.clauses import compile_note
-from pipeline.core.note.notes import confirmed, said
+from pipeline.core.note.notes import confirmed, polarity_of
 from pipeline.core.verdict import phrases
 from pipeline.runtime import folders
 
@@ -76,7 +76,7 @@ def propose(site: Site, text: str, camera: str, polarity: Polarity | None) -> Pr
 
 def confirm(proposal: Proposal) -> Proposal:
     """Take a reading as its author does, who has seen it."""
-    return proposal._replace(note=confirmed(proposal.note, said(proposal.note.readings)))
+    return proposal._replace(note=confirmed(proposal.note, polarity_of(proposal.note.readings)))
 
 
 def add(site: Site, proposal: Proposal) -> Entry:

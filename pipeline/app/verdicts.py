@@ -16,7 +16,7 @@ from pipeline.app import asking, cases
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 from pipeline.core.note.clauses import compile_note
-from pipeline.core.note.notes import Polarity, confirmed, said
+from pipeline.core.note.notes import Polarity, confirmed, polarity_of
 from pipeline.core.text import templates
 from pipeline.core.verdict.verdicts import Judge, Verdict
 
@@ -272,7 +272,7 @@ def _readings(
     doubted = 0
     for text, wanted in sorted(told):
         note = compile_note(text, means.lexicon)
-        found = note.polarity if wanted == "none" else said(note.readings)
+        found = note.polarity if wanted == "none" else polarity_of(note.readings)
         if found != wanted and not (wanted == "none" and found == "forbid"):  # what forbids silences nothing
             wrong[text] = {"confirmed": wanted, "read": found}
         doubted += wanted != "none" and note.polarity != found

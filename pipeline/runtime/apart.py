@@ -35,7 +35,7 @@ def apart(
         title: Of the child, and for the error.
         work: Called in the child.
         kind: What it yields; a type that msgspec can write and read.
-        quiet: See `told_apart`.
+        quiet: See `run_apart`.
 
     Raises:
         ModelError: What `work` could not do, or how its process ended.
@@ -45,10 +45,10 @@ def apart(
         for result in work():
             report(result)
 
-    yield from told_apart(title, tell, kind, _REMEDY, quiet=quiet)
+    yield from run_apart(title, tell, kind, _REMEDY, quiet=quiet)
 
 
-def told_apart(
+def run_apart(
     title: str,
     work: Callable[[Callable[[_Result], None]], None],
     kind: type[_Result],

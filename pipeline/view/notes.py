@@ -40,7 +40,7 @@ def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
 def print_list(book: Notebook, *, as_json: bool) -> None:
     """Print all notes."""
     if as_json:
-        say_json([_told(entry) for entry in book.notes])
+        say_json([_as_json(entry) for entry in book.notes])
         return
     if not book.notes:
         say('no notes yet: pipeline notes add "Trucks may wait in the loading bay until 17:00."\n')
@@ -75,7 +75,8 @@ def print_effect(effect: NotesEffect, *, as_json: bool) -> None:
 
 def _plainly(effect: NotesEffect) -> dict[str, object]:
     rows = [
-        _told(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised} for one in effect.notes
+        _as_json(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised}
+        for one in effect.notes
     ]
     told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one)} for one in effect.incidents]
     return {"incidents": len(effect.incidents), "notes": rows, "verdicts": told}
@@ -109,7 +110,7 @@ def _name(one: CheckedIncident) -> str:
     return one.entry.id if one.entry else ""
 
 
-def _told(entry: Entry) -> dict[str, object]:
+def _as_json(entry: Entry) -> dict[str, object]:
     return {
         "id": entry.id,
         "camera": entry.camera,

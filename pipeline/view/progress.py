@@ -102,10 +102,10 @@ def replaying(*, quiet: bool) -> Iterator[Callable[[State], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("replay", total=1.0, told="")
-        yield lambda state: bar.update(task, completed=state.share, told=_told(state))
+        yield lambda state: bar.update(task, completed=state.share, told=_line(state))
 
 
-def _told(state: State) -> str:
+def _line(state: State) -> str:
     rate = state.frames / state.elapsed_s if state.elapsed_s else 0.0
     speed = state.media_s / state.elapsed_s if state.elapsed_s else 0.0
     return (

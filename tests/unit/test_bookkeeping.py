@@ -40,7 +40,7 @@ def test_what_was_lost_is_asked_again_once():
 def test_trouble_is_told_once_and_the_end_of_it_after_a_while():
     known, tell = room.step(Room(), NS, trouble=True)
     assert tell
-    known = room.told(NS, trouble=True)
+    known = room.after_report(NS, trouble=True)
     assert room.step(known, 2 * NS, trouble=True) == (Room(2 * NS), False)
     assert room.step(known, 10 * NS, trouble=False)[1] is False
     assert room.step(known, 11 * NS, trouble=False)[1] is True

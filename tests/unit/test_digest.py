@@ -59,7 +59,7 @@ def told(*lines, since=TEN, until=SIX):
     """The sentences of a period, by templates."""
     period = gathered.within(gathered.gather(lines), since, until)
     made = groups.groups(period, LOUDNESS, UTC)
-    own = made[: wording.told_apart(period, made)]
+    own = made[: wording.count_own_sentences(period, made)]
     worded = [wording.Sentence(group_words.template(group), group.ids) for group in own]
     return wording.sentences(period, made, worded, LOUDNESS)
 

@@ -57,7 +57,7 @@ def effect(text, **changes):
     ],
 )
 def test_a_note_is_read_as_allowing_or_forbidding(text, polarity):
-    assert notes.said(read(text).readings) == polarity
+    assert notes.polarity_of(read(text).readings) == polarity
 
 
 def test_a_reading_says_who_where_and_when():

@@ -113,7 +113,7 @@ def number(path: Path) -> int | None:
     return _whole(text(path))
 
 
-def said(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
     """The same as `text` of a file behind which a driver asks a device, which may not answer: None after a moment.
 
     Who reads it waits in a thread of its own, which cannot be ended; while it waits, nobody else asks the same file.
@@ -134,7 +134,7 @@ def said(path: Path) -> str | None:
 
 def answer(path: Path) -> int | None:
     """The whole number that a driver says within a moment; None where it says none."""
-    return _whole(said(path))
+    return _whole(read_text(path))
 
 
 def _whole(word: str | None) -> int | None:
@@ -151,7 +151,7 @@ def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
 def zones(root: Path = ROOT) -> list[Zone]:
     """Every thermal zone, by its number."""
     return [
-        Zone(path.name, said(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
+        Zone(path.name, read_text(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
         for path in _found(root, _ZONES)
     ]
 
@@ -182,7 +182,9 @@ def celsius(path: Path) -> float | None:
 def _passive_trip_c(zone: Path) -> float | None:
     """A trip that is switched off is at zero or below it."""
     kinds = zone.glob("trip_point_*_type")
-    temps = [celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if said(kind) == "passive"]
+    temps = [
+        celsius(kind.with_name(kind.name.replace("_type", "_temp"))) for kind in kinds if read_text(kind) == "passive"
+    ]
     return min((temp for temp in temps if temp is not None and temp > 0), default=None)
 
 
@@ -217,7 +219,7 @@ def _policy(policy: Path) -> Knob:
 
 
 def _steps(path: Path) -> tuple[int, ...]:
-    return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", said(path) or "")}))
+    return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", read_text(path) or "")}))
 
 
 def _writable(path: Path) -> bool:
@@ -226,24 +228,24 @@ def _writable(path: Path) -> bool:
 
 def _rapl(zone: Path) -> Energy:
     path = zone / "energy_uj"
-    name = said(zone / "name") or zone.name
+    name = read_text(zone / "name") or zone.name
     return Energy(path, "rapl", name, "uj", answer(path), wraps_at=answer(zone / "max_energy_range_uj"))
 
 
 def _monitor(chip: Path) -> Iterator[Energy]:
     """What a hardware monitor measures; INA3221 has currents and voltages, to be multiplied."""
-    name = said(chip / "name") or chip.name
+    name = read_text(chip / "name") or chip.name
     kind: Literal["hwmon", "ina"] = "ina" if name.startswith("ina") else "hwmon"
     for path in sorted([*chip.glob("energy*_input"), *chip.glob("power*_input"), *chip.glob("power*_average")]):
         channel = path.name.partition("_")[0]
         unit: Literal["uj", "uw"] = "uj" if channel.startswith("energy") else "uw"
-        yield Energy(path, kind, said(chip / f"{channel}_label") or f"{name} {channel}", unit, answer(path))
+        yield Energy(path, kind, read_text(chip / f"{channel}_label") or f"{name} {channel}", unit, answer(path))
     if kind == "ina" and not any(chip.glob("power*_input")):
         for path in sorted(chip.glob("curr*_input")):
             channel = path.name.partition("_")[0].replace("curr", "in")
             volts = chip / f"{channel}_input"
             if volts.exists():
-                label = said(chip / f"{channel}_label") or f"{name} {channel}"
+                label = read_text(chip / f"{channel}_label") or f"{name} {channel}"
                 yield Energy(path, kind, label, "ma", answer(path), volts=volts)
 
 
@@ -251,4 +253,4 @@ def _tegra(chip: Path) -> Iterator[Energy]:
     """The rails of a Jetson with its older kernels."""
     for path in sorted(chip.glob("in_power*_input")):
         rail = path.name.removeprefix("in_power").removesuffix("_input")
-        yield Energy(path, "ina", said(chip / f"rail_name_{rail}") or f"rail {rail}", "mw", answer(path))
+        yield Energy(path, "ina", read_text(chip / f"rail_name_{rail}") or f"rail {rail}", "mw", answer(path))

@@ -54,7 +54,7 @@ class Sentence(msgspec.Struct, frozen=True):
     about: About = "group"
 
 
-def told_apart(period: Period, made: Sequence[Group]) -> int:
+def count_own_sentences(period: Period, made: Sequence[Group]) -> int:
     """How many groups have a sentence of their own; the others are summed up in one."""
     others = sum((
         1,  # what it amounts to

@@ -52,6 +52,6 @@ def step(room: Room, now_ns: Nanoseconds, *, trouble: bool) -> tuple[Room, bool]
     return room, True
 
 
-def told(now_ns: Nanoseconds, *, trouble: bool) -> Room:
+def after_report(now_ns: Nanoseconds, *, trouble: bool) -> Room:
     """What is remembered after that was told."""
     return Room(now_ns if trouble else None)

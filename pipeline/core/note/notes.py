@@ -93,10 +93,10 @@ class Contradiction(NamedTuple):
 def polarity(readings: Sequence[Reading]) -> Polarity:
     """Sum up the halves of a note; what permits nothing for sure does not count."""
     sure = [reading for reading in readings if reading.sure]
-    return said(sure) if sure else "none"
+    return polarity_of(sure) if sure else "none"
 
 
-def said(readings: Sequence[Reading]) -> Polarity:
+def polarity_of(readings: Sequence[Reading]) -> Polarity:
     """Sum up the halves of a note as they were read, sure or not."""
     good = [reading for reading in readings if reading.effect == "allowed"]
     if good and len(good) < len(readings):
@@ -129,7 +129,7 @@ def confirmed(note: Note, wanted: Polarity) -> Note:
     """
     if wanted == "none":
         return note
-    found = said(note.readings)
+    found = polarity_of(note.readings)
     same = found == wanted or (found in ("except", "dual") and wanted in ("except", "dual"))
     readings = note.readings if same else _turned(note.readings, wanted)
     meant = tuple(msgspec.structs.replace(reading, assumed=()) for reading in readings)
