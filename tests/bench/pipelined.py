@@ -29,7 +29,7 @@ import msgspec
 import numpy as np
 
 from pipeline import topology
-from pipeline.core import settings as configuration
+from pipeline.core import configuration
 from pipeline.core.frames import FramePool
 from pipeline.core.messages import EventRaised, FrameCaptured, FrameRef, Hop
 from pipeline.core.stage import StageContext
