@@ -11,11 +11,13 @@ import argparse
 import ast
 import json
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from pipeline import topology
 from tests.bench.report import last_line, table
 
 BAD_INPUTS = ("d_empty.mp4", "d_text.mp4", "d_audio_only.mp4")
@@ -53,6 +55,7 @@ def main() -> None:
         if one["status"] != "whole"
     ]
     table("Inputs that were not whole", ("input", "state", "frames", "reason"), unwhole)
+    over = _over_budget(summary["inputs"])
     last_line(
         {
             "identical": identical,
@@ -68,9 +71,24 @@ def main() -> None:
                 inputs[name]["status"] == "unreadable" and bool(inputs[name]["reason"]) for name in BAD_INPUTS
             ),
             "truncated": sorted(one["name"] for one in inputs.values() if one["status"] == "truncated"),
+            "stages_over_time_budget": len(over),
         },
         f"python -m tests.bench.footage {folder}",
     )
+
+
+def _over_budget(inputs: list[dict]) -> list[str]:
+    """Print how long messages took beside the budgets of the stage table; return the stages that took longer."""
+    rows, over = [], []
+    for stage, row in topology.STAGES.items():
+        times_ms = [one["latency_ms"][stage][1] for one in inputs if stage in one.get("latency_ms", {})]
+        if not times_ms:
+            continue
+        p95_ms = statistics.median(times_ms)
+        rows.append((stage, f"{p95_ms:.1f}", f"{row.message_ms:.0f}"))
+        over += [stage] if p95_ms > row.message_ms else []
+    table("A message, 19 of 20, median of all inputs", ("stage", "ms", "budget ms"), rows)
+    return over
 
 
 def _scored(folder: Path, events: Path, results: Path) -> dict[str, float]:

@@ -103,13 +103,16 @@ def _pids(board: Board) -> list[int]:
     return [board.get(name, Word.PID) for name in board.names[1:]]
 
 
-def _budgets(board: Board) -> None:
-    """Print what each idle stage takes beside its budget of the stage table."""
-    rows = []
+def _over_budget(board: Board) -> set[str]:
+    """Print what each stage takes beside its budget of the stage table; return those that take more."""
+    rows, over = [], set()
     for name in board.names[1:]:
         budget_mb = topology.STAGES[topology.split(name)[0]].memory_mb
-        rows.append((name, f"{_pss_mb([board.get(name, Word.PID)]):.0f}", f"{budget_mb:.0f}"))
-    table("Each stage, idle", ("process", "PSS MB", "budget MB"), rows)
+        pss_mb = _pss_mb([board.get(name, Word.PID)])
+        rows.append((name, f"{pss_mb:.0f}", f"{budget_mb:.0f}"))
+        over |= {name} if pss_mb > budget_mb else set()
+    table("Each stage beside a camera", ("process", "PSS MB", "budget MB"), rows)
+    return over
 
 
 def forked(folder: Path) -> tuple[float, float]:
@@ -120,7 +123,6 @@ def forked(folder: Path) -> tuple[float, float]:
     ready_s = time.monotonic() - began
     time.sleep(1)
     pss = _pss_mb(_pids(board))
-    _budgets(board)
     daemon.send_signal(signal.SIGTERM)
     daemon.wait(20)
     return pss, ready_s
@@ -145,17 +147,22 @@ def spawned(folder: Path) -> tuple[float, float]:
     return pss, ready_s
 
 
-def watching(folder: Path, clip: Path, seconds: float) -> float:
-    """CPU seconds of all processes of a daemon, supervisor included, for so many seconds at a quiet camera."""
+def watching(folder: Path, clip: Path, seconds: float) -> tuple[float, set[str]]:
+    """CPU seconds of all processes of a daemon, supervisor included, for so many seconds at a quiet camera.
+
+    With them, the processes that take more memory than their budget.
+    """
     daemon = _daemon(folder, str(clip))
-    pids = [*_pids(_board(folder)), daemon.pid]
+    board = _board(folder)
+    pids = [*_pids(board), daemon.pid]
     time.sleep(1)
     before = cpu_of(pids)
     time.sleep(seconds)
     spent = cpu_of(pids) - before
+    over = _over_budget(board)
     daemon.send_signal(signal.SIGTERM)
     daemon.wait(20)
-    return spent
+    return spent, over
 
 
 def decoding(clip: Path, seconds: float) -> float:
@@ -193,6 +200,7 @@ def main() -> None:
     clip = options.clip or _clip(options.seconds + 15)
     pss: dict[str, list[tuple[float, float]]] = {"forked": [], "spawned": []}
     cpu: dict[str, list[float]] = {"daemon": [], "decoding alone": []}
+    over_budget: set[str] = set()
     for number in range(options.rounds):
         with tempfile.TemporaryDirectory(prefix="fw") as name:
             for way, run in (("forked", forked), ("spawned", spawned)):
@@ -201,7 +209,9 @@ def main() -> None:
                 pss[way].append(run(folder))
             folder = Path(name) / f"w{number}"
             folder.mkdir()
-            cpu["daemon"].append(watching(folder, clip, options.seconds))
+            spent_s, over = watching(folder, clip, options.seconds)
+            cpu["daemon"].append(spent_s)
+            over_budget |= over
             cpu["decoding alone"].append(decoding(clip, options.seconds))
     memory = {way: statistics.median(mb for mb, _ in rows) for way, rows in pss.items()}
     ready = {way: statistics.median(seconds for _, seconds in rows) for way, rows in pss.items()}
@@ -219,6 +229,7 @@ def main() -> None:
             "pss_mb": round(memory["forked"], 1),
             "ready_s": round(ready["forked"], 3),
             "idle_cpu_vs_decode": round(spent["daemon"] / max(spent["decoding alone"], TICK_S), 3),
+            "stages_over_memory_budget": len(over_budget),
         },
         "python -m tests.bench.processes",
     )

@@ -114,7 +114,7 @@ BENCHMARKS = {
     }),
     "footage": ([], few_clips, {
         "identical", "hit", "true", "false", "label_right", "labelled", "reported", "merged", "split",
-        "bad_inputs_named", "truncated",
+        "bad_inputs_named", "truncated", "stages_over_time_budget",
     }),
     "fuzz": (["--inputs", "460"], None, {
         "inputs", "tracebacks", "hangs", "over_200_mb", "raw", "seed", "targets",
@@ -149,7 +149,7 @@ BENCHMARKS = {
         "ends_lost", "emit_rss_growth_mb", "events_waiting", "exit_on_full_disk",
     }),
     "processes": (["--seconds", "2", "--rounds", "1"], quiet_clip, {
-        "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode",
+        "pss_vs_spawn", "pss_mb", "ready_s", "idle_cpu_vs_decode", "stages_over_memory_budget",
     }),
     "replay_speed": (["--seconds", "1", "--rounds", "1", "--patience", "0", "--no-dvrscan"], own_cache, {
         "motion_cpu_vs_decode", "replay_wall_2cores_vs_1core",
