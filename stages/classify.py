@@ -10,10 +10,10 @@ from models import catalog
 from models.detectors import NanoDet
 from pipeline.core.device.limits import Rung
 from pipeline.core.geometry import rounded
+from pipeline.core.incident import standing
 from pipeline.core.messages import Detection, MotionMeasured, SceneClassified
 from pipeline.core.stage import Stage
 from pipeline.core.times import Pace
-from stages import sightings
 
 if TYPE_CHECKING:
     from pipeline.core.geometry import Box
@@ -28,7 +28,7 @@ class _Watch:
     def __init__(self, looks_per_s: float, still_looks_per_s: float) -> None:
         self.pace = Pace(looks_per_s)
         self.still_pace = Pace(still_looks_per_s)
-        self.standing: tuple[sightings.Standing, ...] = ()
+        self.standing: tuple[standing.Standing, ...] = ()
 
 
 class Classify(Stage):
@@ -54,8 +54,8 @@ class Classify(Stage):
             yield _scene(message, None)
             return
         found = self._looked(message.frame, regions)
-        watch.standing = sightings.noted(watch.standing, found, message.boxes, regions, now)
-        still = sightings.still_there(watch.standing, message.boxes, now, settings.max_still_s)
+        watch.standing = standing.noted(watch.standing, found, message.boxes, regions, now)
+        still = standing.still_there(watch.standing, message.boxes, now, settings.max_still_s)
         yield _scene(message, found, tuple(one.detection.box for one in still if one.seen_ns == now))
 
     def _regions(self, watch: _Watch, message: MotionMeasured) -> tuple[Box, ...]:
@@ -64,19 +64,19 @@ class Classify(Stage):
             return ()
         settings, now = self.context.settings.classify, message.frame.pts_ns
         moving = () if message.global_change else message.boxes
-        still = sightings.still_there(watch.standing, moving, now, settings.max_still_s)
+        still = standing.still_there(watch.standing, moving, now, settings.max_still_s)
         regions: tuple[Box, ...] = ()
         if moving and watch.pace.due(now):
-            regions = sightings.crops(moving, settings.max_crops)
+            regions = standing.crops(moving, settings.max_crops)
         if still and watch.still_pace.due(now):
-            regions += sightings.crops(tuple(one.detection.box for one in still), settings.max_crops)
+            regions += standing.crops(tuple(one.detection.box for one in still), settings.max_crops)
         return regions
 
     def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
         with self.context.rings[frame.camera].reading(frame) as planes:
             found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
         told = (Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
-        return sightings.apart(told)
+        return standing.apart(told)
 
 
 def _scene(
