@@ -109,7 +109,7 @@ BENCHMARKS = {
             "same_bits_sentence_vs_llamacpp", "ttft_cached_vs_cold", "peak_mb", "peaks_mb", "load_s", "kl_in_pieces",
         },
     ),
-    "flaky": (["--runs", "quiet,bare,random", "--workers", "0", "tests/unit/test_geometry.py"], None, {
+    "flaky": (["--runs", "quiet,bare,random", "--workers", "0", "tests/unit/pipeline/core/test_geometry.py"], None, {
         "runs", "failures", "failed", "passed", "seed",
     }),
     "footage": ([], few_clips, {

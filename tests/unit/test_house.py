@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,9 +12,9 @@ from pipeline import cli, topology
 from pipeline.core import configuration, events, settings
 from pipeline.resources import config_file
 from tests.bench.bars import BARS
+from tests.paths import ROOT
 from tools import measurements
 
-ROOT = Path(__file__).parents[2]
 COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 DECISIONS = (ROOT / "DECISIONS.md").read_text(encoding="utf-8")
 IMPORTED_AS = {
@@ -137,6 +136,11 @@ def test_a_long_file_says_in_its_first_line_why_it_is():
     texts = {path: path.read_text(encoding="utf-8") for package in packages for path in (ROOT / package).rglob("*.py")}
     long = {path.relative_to(ROOT): text for path, text in texts.items() if text.count("\n") > 400}
     assert [str(path) for path, text in long.items() if "(long: " not in text.partition("\n")[0]] == []
+
+
+def test_unit_tests_lie_as_what_they_test():
+    below = {path.parent.relative_to(ROOT / "tests/unit") for path in (ROOT / "tests/unit").rglob("test_*.py")}
+    assert [str(folder) for folder in below if not (ROOT / folder).is_dir()] == []
 
 
 def test_no_file_of_the_command_line_is_long():

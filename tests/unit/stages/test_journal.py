@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ from pipeline.eventlog.cursor import Cursor, LogPlace
 from pipeline.eventlog.segments import segments
 from stages.journal import Closed, FilesContent, Journal, Missed, Numbered, Opened, Reserve, Weight
 from tests.fakes import NOON_NS, course, logged, memory, raised
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 RECORDED = (NOON_NS, 0, "boot")
 KILLED = """
 import os, signal, sys

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,10 @@ from models import catalog
 from models.encoders import gate
 from pipeline.core.settings import EncodeSettings
 from tests import npus
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.npu, pytest.mark.filterwarnings("ignore")]  # of the quantiser's own
 
-ROOT = Path(__file__).parents[2]
 BUNDLED = "efficientnet-lite0-224-int8"
 
 

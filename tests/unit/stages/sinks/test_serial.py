@@ -12,7 +12,7 @@ import pytest
 from pipeline.core import configuration
 from pipeline.core.errors import SinkBusyError, SinkUnavailableError
 from stages.sinks.serial import Serial
-from tests.unit.test_emit import TICK, Sinks, event
+from tests.emitting import TICK, Sinks, event
 
 
 class Line:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -12,8 +11,9 @@ from hypothesis import strategies as st
 
 from pipeline.core.events import Analysis, Event, EventData, Media, Scene, milliseconds, rfc3339, schema, ulid
 from tests.fakes import NOON_NS, NS, facts
+from tests.paths import SHARED
 
-EXAMPLE = Path(__file__).parents[3] / "shared" / "design" / "example_event.jsonl"
+EXAMPLE = SHARED / "design" / "example_event.jsonl"
 MILLISECOND = 1_000_000
 CROCKFORD = set("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 

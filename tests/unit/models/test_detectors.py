@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import av
 import numpy as np
 import pytest
@@ -10,8 +8,9 @@ from models import catalog
 from models.detectors import COCO_LABELS, GROUPS, FoundObject, NanoDet, Square, _without_doubles, square_around
 from pipeline.core.frames import Planes
 from pipeline.core.geometry import WHOLE, overlap
+from tests.paths import SHARED
 
-CLIPS = Path(__file__).parents[2].parent / "shared" / "footage" / "clips"
+CLIPS = SHARED / "footage" / "clips"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from pipeline.core.errors import FrameOverwrittenError
 from pipeline.core.frames import FramePool
 from tests.fakes import blocks, frame, picture, values
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 READER = """
 import mmap
 import sys

@@ -19,8 +19,8 @@ from pipeline.eventlog.cursor import Cursor, LogPlace
 from pipeline.eventlog.reader import LogReader, waiting
 from pipeline.eventlog.segments import RecordKind
 from pipeline.eventlog.writer import LogWriter, Sizes
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KB = 1024
 KILLED = """
 import os, signal, sys

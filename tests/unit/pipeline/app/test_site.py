@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +12,8 @@ from pipeline.app.site import open_site
 from pipeline.cli import main
 from pipeline.core import configuration, settings
 from pipeline.core.errors import ConfigError, RunDirectoryError
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 CONFIG = """
 [cameras.gate]
 source = "synthetic://"

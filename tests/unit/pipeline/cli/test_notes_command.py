@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,8 +11,8 @@ from pipeline.app import verdicts
 from pipeline.cli import main
 from pipeline.core.errors import NoteError
 from pipeline.core.note import notebook
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SETS = ROOT / "tests/eval/verdicts"
 ROOF = "Nobody may be on the roof at any time."
 SITE = """

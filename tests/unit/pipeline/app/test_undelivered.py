@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import main
 from stages.sinks import jsonl
-from tests.unit.test_emit import TICK, Sinks, event
+from tests.emitting import TICK, Sinks, event
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -14,6 +13,7 @@ from click.testing import CliRunner
 from pipeline.app import replay
 from pipeline.cli import exits, main
 from pipeline.core.errors import ConfigError
+from tests.paths import ROOT
 
 CONFIG = """
 [cameras.gate]
@@ -162,7 +162,7 @@ def test_who_is_told_twice_to_end_clears_up_all_the_same():
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_closed_standard_output_is_no_fault_of_the_command(closed):
     command = f'"{sys.executable}" -m pipeline topology --json {closed}'
-    assert subprocess.run(command, shell=True, check=False, cwd=Path(__file__).parents[2]).returncode == 0
+    assert subprocess.run(command, shell=True, check=False, cwd=ROOT).returncode == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

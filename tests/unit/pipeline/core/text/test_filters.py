@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,9 +15,10 @@ from pipeline.core.text import filters, sentences, templates
 from pipeline.core.text.filters import FilterList, Filters, load, looks
 from pipeline.resources import config_file
 from tests.fakes import facts
+from tests.paths import ROOT
 
 LISTS = load(config_file("filters.toml"))
-SETS = Path(__file__).parents[1] / "eval" / "verdicts"
+SETS = ROOT / "tests" / "eval" / "verdicts"
 ALIKE = str.maketrans("aeopcxyikt", "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u043a\u0442")  # Cyrillic
 WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 BOLD = {ord("a") + at: 0x1D41A + at for at in range(26)}

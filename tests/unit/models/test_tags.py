@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 import pytest
@@ -11,8 +9,9 @@ from models.encoders import fill
 from models.encoders.cpu import CpuEncoder
 from models.tags import TagTable
 from pipeline.core.errors import ModelError
+from tests.paths import SHARED
 
-CLIPS = Path(__file__).parents[2].parent / "shared" / "footage" / "clips"
+CLIPS = SHARED / "footage" / "clips"
 FORKLIFT, MINIVAN, CHIMPANZEE = 561, 656, 367  # ImageNet's own numbers
 VEHICLES = {
     "car",
