@@ -66,7 +66,7 @@ class Casebook:
             facts=self.facts(course),
             final=final,
             within_s=within_s,
-            told=fields if again and not isinstance(fields, msgspec.UnsetType) else None,
+            previous_verdict=fields if again and not isinstance(fields, msgspec.UnsetType) else None,
         )
 
     def event(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pipeline.core.device.limits import Limits
     from pipeline.core.events import Analysis, AnalysisStatus, Details
     from pipeline.core.facts import Facts
-    from pipeline.core.incident.desk import Question
+    from pipeline.core.incident.desk import SentenceJob
     from pipeline.core.messages import AnyMessage
     from pipeline.core.stage import Outputs, StageContext
     from pipeline.core.vocabulary import IncidentId, Nanoseconds
@@ -104,9 +104,9 @@ class Describe(Stage):
             self._rest(message.pts_ns)
             return
         assert isinstance(message, DescriptionWanted)
-        if message.told is not None:
+        if message.previous_verdict is not None:
             judged = self._judging.judged(message.facts)
-            if _same(judged.fields, message.told):
+            if _same(judged.fields, message.previous_verdict):
                 yield IncidentDescribed(
                     incident=message.incident, revision=message.revision, analysis=None, holds_s=judged.holds_s
                 )
@@ -124,7 +124,7 @@ class Describe(Stage):
         """Take a question onto the desk; where too many lie there, one gives way."""
         now = self.context.clock.now()[0]
         until = None if self.context.clock.media else desk.until_ns(message, self._settings, now)
-        question = desk.Question(message, now, until)
+        question = desk.SentenceJob(message, now, until)
         self._desk = desk.asked(self._desk, question)
         self._writing.pop(message.incident, None)
         self._spare = None
@@ -157,7 +157,7 @@ class Describe(Stage):
         assert writing.work is not None
         yield from self._forwarded(chosen, writing, writing.work)
 
-    def _begun(self, chosen: Question, now_ns: int) -> _Writing:
+    def _begun(self, chosen: SentenceJob, now_ns: int) -> _Writing:
         """Begin a sentence or go on with it; others go on one day, when what they have said so far was read again."""
         writing = self._writing.setdefault(chosen.wanted.incident, _Writing())
         for other in self._writing.values():
@@ -167,7 +167,7 @@ class Describe(Stage):
             writing.work, writing.began_ns = self._work(chosen, writing), now_ns
         return writing
 
-    def _forwarded(self, question: Question, writing: _Writing, work: _Work) -> Outputs:
+    def _forwarded(self, question: SentenceJob, writing: _Writing, work: _Work) -> Outputs:
         """Do one forward of a sentence, and say what comes of it."""
         began = time.perf_counter()
         try:
@@ -220,7 +220,7 @@ class Describe(Stage):
             self._weigher = Weigher(model, prompts, scale, path)
             self._judging.ask(self._weigher.scores)
 
-    def _work(self, question: Question, writing: _Writing) -> _Work:
+    def _work(self, question: SentenceJob, writing: _Writing) -> _Work:
         """First the verdict, then the sentence."""
         facts = question.wanted.facts
         if self._weigher is not None and (notes := self._judging.unheard(facts)):
@@ -232,7 +232,7 @@ class Describe(Stage):
             why = self._why_unheard(facts)
             if why == _BUDGET:
                 self._weighed_for = None  # what there was no time for is weighed when nobody asks
-            told = self._desk.questions[question.wanted.incident].told
+            told = self._desk.questions[question.wanted.incident].first_verdict
             if told is not None and self._judging.judged(facts, why).fields != told:
                 yield self._promised(question, why)
         limits = self.context.limits.get()
@@ -251,17 +251,17 @@ class Describe(Stage):
         too_long = self._weigher.too_long if self._weigher else set()
         return "" if not unheard else "too long for the model" if too_long.issuperset(unheard) else _BUDGET
 
-    def _left_s(self, question: Question) -> float | None:
+    def _left_s(self, question: SentenceJob) -> float | None:
         """What is left of a verdict's budget; None: a recording waits for everything."""
         if self.context.clock.media:
             return None
         return self._settings.max_verdict_s - (self.context.clock.now()[0] - question.since_ns) / 1e9
 
-    def _in_time(self, question: Question, takes_s: float) -> bool:
+    def _in_time(self, question: SentenceJob, takes_s: float) -> bool:
         left = self._left_s(question)
         return left is None or takes_s <= left
 
-    def _promised(self, question: Question, why_unheard: str = "they are being weighed") -> IncidentDescribed:
+    def _promised(self, question: SentenceJob, why_unheard: str = "they are being weighed") -> IncidentDescribed:
         """The template, until there is a sentence."""
         promise = templates.describe(question.wanted.facts, "a sentence is being written", "pending")
         found = self._answer(question.wanted, promise, why_unheard)
@@ -280,7 +280,7 @@ class Describe(Stage):
             self._spare = None
             self._weigher.save()
 
-    def _finished(self, question: Question, summary: WrittenSentence | str) -> IncidentDescribed:
+    def _finished(self, question: SentenceJob, summary: WrittenSentence | str) -> IncidentDescribed:
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         if isinstance(summary, str):
             return self._done(question, templates.describe(question.wanted.facts, summary, "skipped"))
@@ -308,10 +308,10 @@ class Describe(Stage):
             analysis = msgspec.structs.replace(analysis, **measured)
         return self._done(question, analysis)
 
-    def _given_up(self, question: Question, status: AnalysisStatus, reason: str) -> IncidentDescribed:
+    def _given_up(self, question: SentenceJob, status: AnalysisStatus, reason: str) -> IncidentDescribed:
         return self._done(question, templates.describe(question.wanted.facts, reason, status), reason)
 
-    def _done(self, question: Question, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
+    def _done(self, question: SentenceJob, analysis: Analysis, why_unheard: str = "") -> IncidentDescribed:
         wanted = question.wanted
         self._desk = desk.answered(self._desk, wanted.incident)
         self._writing.pop(wanted.incident, None)

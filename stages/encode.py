@@ -57,7 +57,7 @@ class Encode(Stage):
         else:
             encoder = self._accelerated(model, trace_s)
         if encoder is not None:
-            self._crops = CropReader(self._reading.side(encoder.input.shape))
+            self._crops = CropReader(self._format.side(encoder.input.shape))
             encoder.run()
             self._features = self._table(encoder)
         return encoder
@@ -65,12 +65,12 @@ class Encode(Stage):
     def _file(self) -> Path:
         """The model's file, checked; one of the operator's own is named with the beginning of its hash."""
         settings = self.context.settings.encode
-        self._name, self._reading = settings.model, OURS
+        self._name, self._format = settings.model, OURS
         if not settings.own:
             return catalog.verified(settings.model)
         file = Path(settings.model)
         self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
-        self._reading = PictureFormat.of(settings)
+        self._format = PictureFormat.of(settings)
         return file
 
     def _table(self, encoder: Encoder) -> PictureFeatures:
@@ -113,13 +113,13 @@ class Encode(Stage):
             return gate.processor(model)
         mark.set("running")  # native code of somebody else is opened
         try:
-            admission = gate.admit(model, self._name, settings, trace_s, self._reading)
+            admission = gate.admit(model, self._name, settings, trace_s, self._format)
         finally:
             mark.set("idle")
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder
-        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark, self._reading)
+        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark, self._format)
 
     def _fallback(self, reason: str, runs_on: str = "cpu") -> EncoderReported:
         settings = self.context.settings.encode
@@ -170,4 +170,4 @@ class Encode(Stage):
         upright = (width, height) if frame.rotation in (0, 180) else (height, width)
         square = square_around(message.box, *upright, margin=_MARGIN, smallest=_SMALLEST)
         pixels = square.stored(width, height, frame.rotation)
-        fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation), self._reading)
+        fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation), self._format)

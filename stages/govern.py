@@ -76,7 +76,7 @@ class Govern(Stage):
         held = self.context.limits.get()
         if self.context.lives and self._settings.mode == "act":
             self._heat = governor.HeatState(level=held.level, paused=held.paused)
-            self._load = shedding.LoadState(rung=held.rung, told=held.rung)
+            self._load = shedding.LoadState(rung=held.rung, reported=held.rung)
         else:
             self.context.limits.set(FREE)
         yield from ()
@@ -119,7 +119,7 @@ class Govern(Stage):
                 volts = sysfs.answer(meter.volts) if meter.volts else None
                 self._joules += energy.joules(meter, before, now, passed_s, volts) or 0.0
         if self._joules:
-            self.context.limits.spent(self._joules)
+            self.context.limits.record_energy(self._joules)
 
     @property
     def _acts_by(self) -> str:

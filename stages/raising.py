@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.core.vocabulary import Nanoseconds
     from stages.journal import Entry
 
-Said: TypeAlias = Generator[AnyMessage, None, bool]
+Raising: TypeAlias = Generator[AnyMessage, None, bool]
 """What is said, and whether there was room for it in the log."""
 
 _DEVICE = CameraId("device/")  # counts of the device itself; no camera is called so
@@ -77,7 +77,7 @@ class Raiser:
         if more:
             self.room = room.given_up(self.room, what, more)
 
-    def raised(self, event: EventRaised, weight: Weight, *remembered: Entry) -> Said:
+    def raised(self, event: EventRaised, weight: Weight, *remembered: Entry) -> Raising:
         """Raise an event with what is to be remembered; False: there is no room for it, and nothing was said.
 
         Raises:
@@ -106,7 +106,7 @@ class Raiser:
 
     def device(
         self, what: str, priority: Priority, details: Details, at: At, weight: Weight | None = None, *remembered: Entry
-    ) -> Said:
+    ) -> Raising:
         """Tell of the device itself; `what` is AREA.WHAT."""
         number = self.next_number(_DEVICE)
         event = telling.device_event(what, number, priority, details, at.pts_ns, at.utc_ns)
@@ -125,7 +125,7 @@ class Raiser:
             details["log_put_aside"] = ", ".join(journal.put_aside)
         yield from self.device("system.started", Priority.ROUTINE, details, at)
 
-    def stopping(self, at: At) -> Said:
+    def stopping(self, at: At) -> Raising:
         """Say that the daemon ends, and what found no room until then."""
         told = yield from self.device("system.stopping", Priority.ROUTINE, self.room.untold, at, Weight.END)
         if told:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipeline.core.incident.incidents import Course
     from pipeline.core.incident.seeing import Seen, SeenScene
     from pipeline.core.stage import Outputs, StageContext
-    from stages.raising import Said
+    from stages.raising import Raising
 
 Place: TypeAlias = tuple[CameraId, str]  # an area of a camera
 
@@ -225,7 +225,7 @@ class Trigger(Stage):
         late = frame.pts_ns - self._asked.get(course.id, frame.pts_ns) > self._rows.features_wait_s * 1e9
         if late:
             self._asked.pop(course.id)
-        if course.id not in self._asked and incidents.news(course) != course.told:
+        if course.id not in self._asked and incidents.news(course) != course.described_as:
             yield from self._ask_description(key)
         elif 0 < course.holds_until_s <= incidents.dwell_s(course) and course.id not in self._questions.open:
             self._open[key] = msgspec.structs.replace(course, holds_until_s=0.0)
@@ -259,11 +259,11 @@ class Trigger(Stage):
             encoder=message.model,
             similar=alike(look, self._looks, _ALIKE),
         )
-        if not self._open[key].told[0]:
+        if not self._open[key].described_as[0]:
             yield from self._ask_description(key)
 
     def _ask_description(self, key: Place) -> Outputs:
-        course = msgspec.structs.replace(self._open[key], told=incidents.news(self._open[key]))
+        course = msgspec.structs.replace(self._open[key], described_as=incidents.news(self._open[key]))
         self._open[key] = course
         yield self._wanted(course, final=False)
 
@@ -324,7 +324,7 @@ class Trigger(Stage):
         self._storm = storm.answered(self._storm, ending.course.id, "timeout")
         yield from self._close(ending, msgspec.structs.replace(late, fields=ending.course.analysis.fields))
 
-    def _ended(self, course: Course, ended_by: EndedBy) -> Said:
+    def _ended(self, course: Course, ended_by: EndedBy) -> Raising:
         course, event = self._casebook.event(course, "end", ended_by)
         if (spent := self._joules.of.get(course.id)) is not None:
             event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, energy_j=round(spent, 1)))
@@ -336,7 +336,7 @@ class Trigger(Stage):
 
     # What is said
 
-    def _tell(self, course: Course, operation: telling.Ongoing) -> Said:
+    def _tell(self, course: Course, operation: telling.Ongoing) -> Raising:
         course, event = self._casebook.event(course, operation)
         if operation == "update":
             told = yield from self._raiser.raised(event, Weight.UPDATE, Opened(course))

@@ -15,7 +15,7 @@ from models.deriving import scan as scanning
 from models.deriving import targets
 from models.deriving.calibration import CalibrationPictures, read
 from models.deriving.passes import PASSES, PassTools, opened_on_qnn
-from models.deriving.told import ConversionProgress, Scan
+from models.deriving.progress import ConversionProgress, Scan
 from models.encoders import artefact, backends, gate, onnxfile
 from models.encoders.artefact import ArtefactManifest, Passed
 from models.encoders.bound import FAULTS, BoundEncoder, recorded

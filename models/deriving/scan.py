@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import onnx
 
+from models.deriving.progress import LayerCost, Scan
 from models.deriving.qdq import QuantisedGraph, is_quantised
-from models.deriving.told import LayerCost, Scan
 from models.encoders import gate
 from models.encoders.bound import BoundEncoder
 from models.encoders.cpu import cpu_session

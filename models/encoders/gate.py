@@ -1,7 +1,7 @@
 """The gate between a configured accelerator and its use: it has to prove that it runs the model, and runs it rightly.
 
 Placement alone misses a device that takes everything and answers nonsense; answers alone miss a graph that quietly runs
-on the processor. So both are asked for. What follows is decided by functions of values (`problems`, `course`);
+on the processor. So both are asked for. What follows is decided by functions of values (`problems`, `choice`);
 `admit` is the only way to an encoder that is no baseline, and hands on what it found, so no fallback can go untold.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 Fallback = Literal["refuse", "degrade", "warn"]
-Course = Literal["accelerator", "cpu", "nothing"]
+Choice = Literal["accelerator", "cpu", "nothing"]
 State = Literal["loaded", "fallback", "rejected"]
 
 PROBES = 3
@@ -151,7 +151,7 @@ def _remedies(backend: str, left: Sequence[Node]) -> str:
     return "; ".join(dict.fromkeys(remedy(backend, op) for op in sorted(causes)))
 
 
-def course(found: GateEvidence, policy: Policy) -> Course:
+def choice(found: GateEvidence, policy: Policy) -> Choice:
     """What to use. Wrong answers and no answers are never used, whatever the policy."""
     if not problems(found, policy):
         baseline = found.placement is not None and found.placement.verdict == "cpu_baseline"
@@ -168,7 +168,7 @@ def course(found: GateEvidence, policy: Policy) -> Course:
 
 def details(model: str, found: GateEvidence, policy: Policy) -> Details:
     """What an operator is told, the same in every run of the same device."""
-    told: Details = {"model": model, "backend": found.backend, "runs_on": course(found, policy)}
+    told: Details = {"model": model, "backend": found.backend, "runs_on": choice(found, policy)}
     if found.placement is not None:
         placement = found.placement
         told |= {
@@ -215,7 +215,7 @@ def admit(
     if settings.backend == "cpu":
         return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu"))
     encoder, found = examined(model, settings, trace_s, reading)
-    way, reasons, told = course(found, policy), problems(found, policy), details(name, found, policy)
+    way, reasons, told = choice(found, policy), problems(found, policy), details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
     (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
     if way == "cpu":

@@ -103,7 +103,7 @@ def report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
         backend=settings.backend,
         verdict=placement.verdict if placement else "",
         accepted=not reasons,
-        runs_on=gate.course(found, policy),
+        runs_on=gate.choice(found, policy),
         partitions=placement.partitions if placement else 0,
         shares=_shares(placement, times) if placement else (),
         left=_left(settings.backend, placement.left) if placement and settings.backend != "cpu" else (),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Verdict = Literal["full", "partial", "none", "untold", "cpu_baseline"]
+Extent = Literal["full", "partial", "none", "untold", "cpu_baseline"]
 """How much of a graph the requested provider took. Of `untold` its runtime keeps no record; the baseline takes all."""
 
 CPU = "CPUExecutionProvider"
@@ -39,13 +39,13 @@ class Placement(NamedTuple):
         requested: The provider that was asked for, by its own name.
         parts: What each provider was given.
         rim: Names of nodes at the graph's rim: those that read its inputs or make its outputs.
-        told: Whether the runtime records placements at all.
+        recorded: Whether the runtime records placements at all.
     """
 
     requested: str
     parts: tuple[Part, ...] = ()
     rim: frozenset[str] = frozenset()
-    told: bool = True
+    recorded: bool = True
 
     @property
     def nodes(self) -> dict[str, int]:
@@ -76,9 +76,9 @@ class Placement(NamedTuple):
         return tuple(node for node in self.elsewhere if not self._is_cast(node))
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Extent:
         """The judgement that follows."""
-        if not self.told:
+        if not self.recorded:
             return "untold"
         if self.requested == CPU:
             return "cpu_baseline"

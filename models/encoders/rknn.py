@@ -67,4 +67,4 @@ class RknnEncoder(Answers):
 
     def placement(self) -> Placement:
         """Nothing that the runtime recorded."""
-        return Placement("RKNN", told=False)
+        return Placement("RKNN", recorded=False)

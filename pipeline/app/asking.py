@@ -47,7 +47,7 @@ class JudgingTools(NamedTuple):
     model: Installed | None = None
 
 
-def means(site: Site, model: str, *, encoder: bool) -> JudgingTools:
+def open_judging_tools(site: Site, model: str, *, encoder: bool) -> JudgingTools:
     """Open what verdicts are made with.
 
     Args:

@@ -64,7 +64,7 @@ class _Past(Head, frozen=True):
     facts: Any = None
 
     @property
-    def told(self) -> Facts | None:
+    def facts_or_none(self) -> Facts | None:
         """Its facts; None: it is an event of a camera or of the system. Raises msgspec.DecodeError."""
         found = self.data.get("facts") if isinstance(self.data, dict) else self.facts
         return facts(found) if isinstance(found, dict) else None
@@ -72,7 +72,7 @@ class _Past(Head, frozen=True):
     def check(self) -> None:
         """Raise msgspec.DecodeError where its facts cannot be read."""
         try:
-            _ = self.told
+            _ = self.facts_or_none
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise msgspec.DecodeError(str(error)) from error
 
@@ -89,11 +89,11 @@ def past(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
     """
     found: dict[tuple[str, str], tuple[Rank, Facts]] = {}
     for number, (_, event) in enumerate(reader.events(_Past), 1):
-        if (told := event.told) is None:
+        if (facts := event.facts_or_none) is None:
             continue
         key, ranked = (event.source, event.subject or str(event.id or number)), rank(event.type, event)
         if key not in found or ranked >= found[key][0]:
-            found[key] = ranked, told
+            found[key] = ranked, facts
     if not found:
         said = "".join(f"; {one}" for one in reader.complaints())
         raise ConfigError(f"{reader.path}: holds no incident with `facts`{said}")

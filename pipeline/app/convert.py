@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from models import catalog
 from models.deriving import job as planning
 from models.deriving.job import EncoderJob
+from models.deriving.progress import ConversionProgress
 from models.deriving.targets import PASSES
-from models.deriving.told import ConversionProgress
 from models.encoders import OURS, PictureFormat, artefact
 from models.llm.folder import building
 from pipeline.core.errors import ConfigError, ModelError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from models.deriving.job import PlannedEncoder
-    from models.deriving.told import Scan
+    from models.deriving.progress import Scan
     from models.encoders.artefact import ArtefactManifest
     from pipeline.app.site import Site
 

@@ -77,7 +77,7 @@ def _encoder(settings: EncodeSettings) -> Finding:
         policy = gate.Policy.of(settings)
         _, found = gate.examined(model, settings, _TRACE_S, reading)
         placement = found.placement.verdict if found.placement else ""
-        yield _Verdict(placement, gate.course(found, policy), gate.problems(found, policy))
+        yield _Verdict(placement, gate.choice(found, policy), gate.problems(found, policy))
 
     try:
         (found,) = apart(f"the encoder on {settings.backend}", work, _Verdict)

@@ -87,7 +87,7 @@ def effect(
         NoteError: The notes cannot be read.
         ModelError: The model cannot be used.
     """
-    book, means, reader = notes.notes(site), asking.means(site, model, encoder=encoder), Reader(path)
+    book, means, reader = notes.notes(site), asking.open_judging_tools(site, model, encoder=encoder), Reader(path)
     judged = judge(cases.past(reader, camera), book, means, Places(site.settings), report)
     return summed(judged, book, means.book)._replace(remarks=tuple(remarks(reader)), damaged=bool(reader.damaged))
 

@@ -86,7 +86,7 @@ class Summaries(NamedTuple):
         figures: By name, as programs read them: what they were told with, counts and shares.
     """
 
-    told: list[SummaryResult]
+    results: list[SummaryResult]
     figures: dict[str, object]
 
 
@@ -170,21 +170,21 @@ def finished(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence
             return found
 
 
-def _judged(told: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
-    shown = [one for one in told if not one.fault]
+def _judged(results: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
+    shown = [one for one in results if not one.fault]
     grounded = [one for one in shown if not grounding.fault(one.text, facts[one.id])]
-    reasons = Counter(" ".join(one.fault.split()[-3:]) for one in told if one.fault)
+    reasons = Counter(" ".join(one.fault.split()[-3:]) for one in results if one.fault)
     return {
-        "incidents": len(told),
-        "valid": _share(sum(one.valid for one in told), len(told)),
-        "shown": _share(len(shown), len(told)),
+        "incidents": len(results),
+        "valid": _share(sum(one.valid for one in results), len(results)),
+        "shown": _share(len(shown), len(results)),
         "grounded": _share(len(grounded), len(shown)),
         "different": _share(len({one.text for one in shown}), len(shown)),
-        "cached_p50": _median(one.cached for one in told),
-        "prompt_p50": _median(one.prompt for one in told),
-        "output_p50": _median(one.output for one in told),
-        "ttft_ms_p50": _median(one.ttft_ms for one in told),
-        "total_ms_p50": _median(one.total_ms for one in told),
+        "cached_p50": _median(one.cached for one in results),
+        "prompt_p50": _median(one.prompt for one in results),
+        "output_p50": _median(one.output for one in results),
+        "ttft_ms_p50": _median(one.ttft_ms for one in results),
+        "total_ms_p50": _median(one.total_ms for one in results),
         "dropped": dict(reasons.most_common(10)),
     }
 

@@ -73,7 +73,7 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import verdicts as view
     from pipeline.view.progress import counting
 
-    means = asking.means(open_site(config, state_dir), model, encoder=not no_encoder)
+    means = asking.open_judging_tools(open_site(config, state_dir), model, encoder=not no_encoder)
     with counting("weighing", quiet=quiet) as report:
         found = verdicts.evaluate(path, means, compile_=compile_, report=report)
     view.show(found, as_json=as_json)

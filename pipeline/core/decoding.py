@@ -40,7 +40,7 @@ class Damage:
         self.first = self.first or number
         self.count += 1
 
-    def told(self, path: Path) -> str:
+    def message(self, path: Path) -> str:
         """One line for people."""
         return f"{path}: {self.count} lines are no events, the first is line {self.first}"
 

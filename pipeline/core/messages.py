@@ -125,7 +125,7 @@ class DescriptionWanted(Message, frozen=True, tag=True, kw_only=True):
     facts: Facts
     final: bool  # the incident is over: this description closes it
     within_s: float | None = None  # how long the answer is waited for; None: whenever it comes
-    told: Details | None = None  # the verdict that was told: while it stays the same, nothing new is worth telling
+    previous_verdict: Details | None = None  # while it stays the same, there is nothing new to say
 
 
 class IncidentDescribed(Message, frozen=True, tag=True, kw_only=True):

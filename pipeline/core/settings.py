@@ -257,5 +257,5 @@ class Settings(_Section, frozen=True):
             for name, camera in self.cameras.items()
         }
         runtime = msgspec.structs.replace(self.runtime, run_dir="", state_dir="")
-        told = msgspec.structs.replace(self, cameras=cameras, runtime=runtime)
-        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:12]
+        public = msgspec.structs.replace(self, cameras=cameras, runtime=runtime)
+        return hashlib.sha256(msgspec.json.encode(public)).hexdigest()[:12]

@@ -58,7 +58,7 @@ class Limited(Protocol):
         """From now on."""
         ...
 
-    def spent(self, joules: float) -> None:
+    def record_energy(self, joules: float) -> None:
         """The device has taken so much since the daemon began."""
         ...
 

@@ -85,7 +85,7 @@ class BoardLimits:
         """From now on, for every process."""
         self._row[Word.LIMITS] = packed(limits)
 
-    def spent(self, joules: float) -> None:
+    def record_energy(self, joules: float) -> None:
         """The device has taken so much since the daemon began."""
         self._row[Word.ENERGY_MJ] = round(joules * 1e3)
 

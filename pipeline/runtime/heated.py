@@ -88,7 +88,11 @@ class HeatedRun:
             self._other_s += _LOOK_S
         elif isinstance(message, FeaturesEncoded) and message.model:
             self._other_s += _ENCODING_S
-        elif isinstance(message, DescriptionWanted) and message.told is None and not self._limits.get().silent:
+        elif (
+            isinstance(message, DescriptionWanted)
+            and message.previous_verdict is None
+            and not self._limits.get().silent
+        ):
             sentence = self._limits.get().rung < Rung.VERDICTS or message.priority == Priority.ALARM
             self._queue_s += _VERDICT_S + _SENTENCE_S * sentence
         elif isinstance(message, FrameCaptured):

@@ -20,7 +20,7 @@ def show(summaries: Summaries, *, as_json: bool) -> None:
         return
     screen = console()
     table = Table("incident", "sentence", "dropped because", title="Sentences", title_justify="left")
-    for one in summaries.told:
+    for one in summaries.results:
         table.add_row(*map(printable, (one.id, one.text, one.fault)))
     screen.print(table)
     table = Table("", "", title="All together", title_justify="left", show_header=False)

@@ -185,7 +185,7 @@ class Held:
         """From now on."""
         self._limits = limits
 
-    def spent(self, joules: float) -> None:
+    def record_energy(self, joules: float) -> None:
         """Nobody asks in one process."""
 
     def recycle(self, name: str) -> bool:  # noqa: ARG002  # as where there are many

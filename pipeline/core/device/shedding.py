@@ -42,7 +42,7 @@ class LoadState(NamedTuple):
     down_s: float = -_DOWN_EVERY_S
     calm_s: float = 0.0
     missed: tuple[tuple[float, int], ...] = ()  # counts of late, and when
-    told: Rung = Rung.FULL
+    reported: Rung = Rung.FULL
     short: bool = False  # of memory
 
 
@@ -79,7 +79,7 @@ def step(state: LoadState, load: Load, passed_s: float, min_memory_mb: float) ->
     state = state._replace(short=load.memory_mb is not None and load.memory_mb < enough_mb)
     least, because = _at_least(load, enough_mb, short=state.short)
     rung = max(state.rung, least)
-    was, state = state.told, state._replace(told=rung)
+    was, state = state.reported, state._replace(reported=rung)
     if rung == was:
         return state, LoadStep(rung, was, "")
     if rung < was:

@@ -21,13 +21,13 @@ class MemoryWatch(NamedTuple):
         skipped: Samples while it warmed up.
         mb: Of its own, a sample a minute, an hour at most.
         first_mb: When it was warm.
-        told: It was told of.
+        reported: It was reported.
     """
 
     skipped: int = 0
     mb: tuple[float, ...] = ()
     first_mb: float = 0.0
-    told: bool = False
+    reported: bool = False
 
 
 class Growth(NamedTuple):
@@ -62,8 +62,8 @@ def grown(memory: MemoryWatch, mb: float, leak_mb_per_h: float, recycle_mb: floa
     half = len(samples) // 2  # a step is no leak: it grows in both halves
     steady = min(_slope(samples[:half]), _slope(samples[half:])) * 3600 / SAMPLE_S > leak_mb_per_h / 2
     leaks = rate > leak_mb_per_h and steady and samples[-1] - samples[0] > _GROWN_MB
-    found = Growth(rate, gathered, tell=leaks and not memory.told, recycle=leaks and gathered > recycle_mb)
-    return memory._replace(told=memory.told or leaks), found
+    found = Growth(rate, gathered, tell=leaks and not memory.reported, recycle=leaks and gathered > recycle_mb)
+    return memory._replace(reported=memory.reported or leaks), found
 
 
 def _slope(samples: tuple[float, ...]) -> float:
@@ -83,14 +83,14 @@ class InferencePace(NamedTuple):
         total_ms: Measured then.
         first_ms: Means of the first samples.
         last_ms: And of the last.
-        told: It was told of.
+        reported: It was reported.
     """
 
     pieces: int = 0
     total_ms: float = 0.0
     first_ms: tuple[float, ...] = ()
     last_ms: tuple[float, ...] = ()
-    told: bool = False
+    reported: bool = False
 
 
 class Drift(NamedTuple):
@@ -128,5 +128,5 @@ def drifted(
     pace = pace._replace(last_ms=(*pace.last_ms, mean)[-_WARM_UP:])
     was, now = median(pace.first_ms), median(pace.last_ms)
     slow = len(pace.last_ms) == _WARM_UP and now > drift * was
-    found = Drift(was, now) if slow and not pace.told else None
-    return pace._replace(told=slow), found
+    found = Drift(was, now) if slow and not pace.reported else None
+    return pace._replace(reported=slow), found

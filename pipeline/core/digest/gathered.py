@@ -71,7 +71,7 @@ class _Course(NamedTuple):
         facts: The facts that hold, by the rank of the event that has them.
         fields: The verdict that holds; the same.
         began: When it was first told of, in UTC; None: no clock was set.
-        told: When it was last told of; the same.
+        newest: When it was last told of; the same.
         ahead: The site's clock over UTC at its first event that tells it, by the sequence of that.
         suspected: Whether text in the scene seems to talk to machines.
     """
@@ -81,7 +81,7 @@ class _Course(NamedTuple):
     facts: tuple[Rank, FactsLine] | None = None
     fields: tuple[Rank, VerdictLine] | None = None
     began: datetime | None = None
-    told: datetime | None = None
+    newest: datetime | None = None
     ahead: tuple[int, timedelta] | None = None
     suspected: bool = False
 
@@ -91,7 +91,7 @@ class Gathered(NamedTuple):
 
     Attributes:
         courses: Of incidents, by source and subject.
-        told: What cameras and the device said.
+        device_lines: What cameras and the device said.
         grown: By how much which count of drops grew, and when; None: at no known time.
         last: When the last event was that a clock places in time, in UTC.
         ahead: The site's clock over UTC, as the last event tells it that tells a local time.
@@ -99,7 +99,7 @@ class Gathered(NamedTuple):
     """
 
     courses: dict[tuple[str, str], _Course]
-    told: list[EventLine]
+    device_lines: list[EventLine]
     grown: list[tuple[datetime | None, str, int]]
     last: datetime | None
     ahead: timedelta | None
@@ -108,7 +108,7 @@ class Gathered(NamedTuple):
     @property
     def empty(self) -> bool:
         """Whether there was no event."""
-        return not (self.courses or self.told)
+        return not (self.courses or self.device_lines)
 
     @property
     def zone(self) -> tzinfo:
@@ -118,13 +118,15 @@ class Gathered(NamedTuple):
     @property
     def cameras(self) -> frozenset[str]:
         """All that are spoken of."""
-        lines = (*self.told, *(course.last for course in self.courses.values()))
+        lines = (*self.device_lines, *(course.last for course in self.courses.values()))
         return frozenset(line.camera for line in lines if line.camera)
 
     def of(self, camera: str) -> Gathered:
         """What is about one camera, and what the device said."""
         courses = {key: one for key, one in self.courses.items() if one.last.camera == camera}
-        return self._replace(courses=courses, told=[line for line in self.told if line.camera in ("", camera)])
+        return self._replace(
+            courses=courses, device_lines=[line for line in self.device_lines if line.camera in ("", camera)]
+        )
 
 
 class Period(NamedTuple):
@@ -161,7 +163,7 @@ def gather(lines: Iterable[EventLine]) -> Gathered:
     twice never brings back what was so before.
     """
     courses: dict[tuple[str, str], _Course] = {}
-    told: list[EventLine] = []
+    device_lines: list[EventLine] = []
     drops = _Drops({}, {}, [])
     last: datetime | None = None
     ahead: timedelta | None = None
@@ -171,14 +173,14 @@ def gather(lines: Iterable[EventLine]) -> Gathered:
             key = line.source, line.subject
             courses[key] = _with(courses.get(key), line)
         else:
-            told.append(line)
+            device_lines.append(line)
         drops.add(line)
         recorded = recorded or line.data.clock == "media"
         ahead = _ahead(line) or ahead
         if line.placed:
             at = line.utc
             last = at if last is None else max(at, last)
-    return Gathered(courses, told, drops.grown, last, ahead, recorded)
+    return Gathered(courses, device_lines, drops.grown, last, ahead, recorded)
 
 
 def incidents(found: Gathered) -> list[Incident]:
@@ -199,9 +201,9 @@ def within(found: Gathered, since: datetime, until: datetime) -> Period:
         until=until,
         incidents=tuple(one for one in every if one.began and one.last and one.began <= until and one.last >= since),
         unplaced=tuple(one for one in every if one.began is None),
-        lines=tuple(line for line in found.told if not line.placed or since <= line.time <= until),
+        lines=tuple(line for line in found.device_lines if not line.placed or since <= line.time <= until),
         drops={stage: count for stage, count in sorted(drops.items()) if count},
-        missing=_missing(found.told, until),
+        missing=_missing(found.device_lines, until),
     )
 
 
@@ -230,7 +232,7 @@ def _with(course: _Course | None, line: EventLine) -> _Course:
     at = line.utc if line.placed else None
     return course._replace(
         began=min(filter(None, (course.began, at)), default=None),
-        told=max(filter(None, (course.told, at)), default=None),
+        newest=max(filter(None, (course.newest, at)), default=None),
         suspected=course.suspected or "injection_suspected" in data.analysis.flags,
     )
 
@@ -248,7 +250,7 @@ def _incident(course: _Course) -> Incident:
         seen=facts.object.count,
         dwell_s=round(facts.track.dwell_s),
         began=course.began,
-        last=course.told,
+        last=course.newest,
         ahead=course.ahead[1] if course.ahead else None,
         over=course.rank.end,
         situation=fields.situation,

@@ -19,20 +19,20 @@ _LATELY = 0.3  # weight of the last sentence in what one takes
 _WAITING_MOST = 32  # incidents that wait for a sentence; the least urgent beyond them keep the template
 
 
-class Question(NamedTuple):
+class SentenceJob(NamedTuple):
     """A sentence to be written.
 
     Attributes:
         wanted: The question.
         since_ns: When it came, on the live timeline.
         until_ns: When it must be answered; None: whenever.
-        told: The verdict that was told at once; None: nothing was.
+        first_verdict: The verdict that was given at once; None: nothing was.
     """
 
     wanted: DescriptionWanted
     since_ns: Nanoseconds
     until_ns: int | None
-    told: Details | None = None
+    first_verdict: Details | None = None
 
     def too_late(self, now_ns: int, takes_ns: int, *, begun: bool) -> bool:
         """Whether it is, or would be: what cannot be ready in time is not begun, so that others are."""
@@ -62,7 +62,7 @@ class Desk(NamedTuple):
         crowded_out: Questions that had to give way so far, as too many waited.
     """
 
-    questions: Mapping[IncidentId, Question] = {}
+    questions: Mapping[IncidentId, SentenceJob] = {}
     takes_ns: int = 0
     crowded_out: int = 0
 
@@ -85,14 +85,14 @@ def until_ns(wanted: DescriptionWanted, rows: DescribeSettings, now_ns: int) -> 
     return now_ns + round(within_s * 1e9)
 
 
-def asked(desk: Desk, question: Question) -> Desk:
+def asked(desk: Desk, question: SentenceJob) -> Desk:
     """Take a question; an earlier one about the incident needs no answer any more."""
     return desk._replace(questions={**desk.questions, question.wanted.incident: question})
 
 
-def promised(desk: Desk, incident: IncidentId, told: Details) -> Desk:
+def promised(desk: Desk, incident: IncidentId, verdict: Details) -> Desk:
     """A verdict was told, and a sentence promised."""
-    return asked(desk, desk.questions[incident]._replace(told=told))
+    return asked(desk, desk.questions[incident]._replace(first_verdict=verdict))
 
 
 def answered(desk: Desk, incident: IncidentId) -> Desk:
@@ -100,7 +100,7 @@ def answered(desk: Desk, incident: IncidentId) -> Desk:
     return desk._replace(questions={one: question for one, question in desk.questions.items() if one != incident})
 
 
-def crowded(desk: Desk) -> tuple[Desk, Question | None]:
+def crowded(desk: Desk) -> tuple[Desk, SentenceJob | None]:
     """Return which question has to give way, where too many wait; it stays on the desk until it is answered."""
     if len(desk.questions) <= _WAITING_MOST:
         return desk, None
@@ -108,12 +108,12 @@ def crowded(desk: Desk) -> tuple[Desk, Question | None]:
     return desk._replace(crowded_out=desk.crowded_out + 1), gives_way
 
 
-def most_urgent(desk: Desk, now_ns: int, ageing_s: float) -> Question:
+def most_urgent(desk: Desk, now_ns: int, ageing_s: float) -> SentenceJob:
     """Choose the question to write for; there is one."""
     return min(desk.questions.values(), key=lambda question: question.urgency(now_ns, ageing_s))
 
 
-def late(desk: Desk, now_ns: int, begun: Container[IncidentId]) -> tuple[Question, ...]:
+def late(desk: Desk, now_ns: int, begun: Container[IncidentId]) -> tuple[SentenceJob, ...]:
     """Return the questions that are too late, or would be; `begun`: incidents whose sentence is being written."""
     return tuple(
         question

@@ -133,7 +133,7 @@ class Reader:
 
     def complaints(self) -> list[str]:
         """Say of each file how many lines are no events, and which is the first."""
-        return [damage.told(one) for one, damage in self.damaged.items()]
+        return [damage.message(one) for one, damage in self.damaged.items()]
 
     @property
     def damaged_lines(self) -> int:

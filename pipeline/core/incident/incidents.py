@@ -73,7 +73,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     similar: tuple[IncidentId, ...] = ()  # earlier incidents whose pictures look like it
     revision: int = 0  # events raised
     analysis: Analysis = Analysis(status="pending")
-    told: tuple[str, tuple[str, ...]] = ("", ())  # group and rules that the last description was asked with
+    described_as: tuple[str, tuple[str, ...]] = ("", ())  # group and rules that the last description was asked with
     holds_until_s: float = 0.0  # of its stay: then the verdict may be another; 0: never
 
 
@@ -151,7 +151,7 @@ def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
     return any(shared(detection.box, box) >= 0.3 * own for box in boxes)  # see above
 
 
-def verdict(course: Course) -> Recognition:
+def recognition(course: Course) -> Recognition:
     """The group that the evidence names, and within it the label with most; abstains where it names none."""
     labels = {label: tally for label, tally in course.tallies.items() if tally.group == course.group}
     if not labels:
@@ -163,7 +163,7 @@ def verdict(course: Course) -> Recognition:
 
 def news(course: Course) -> tuple[str, tuple[str, ...]]:
     """What is worth telling an operator again: another kind of thing, another rule hit."""
-    return (verdict(course).group or "none", course.rules)
+    return (recognition(course).group or "none", course.rules)
 
 
 def candidates(course: Course) -> tuple[tuple[str, float], ...]:
@@ -191,7 +191,7 @@ def priority(course: Course, place: Area, rows: PrioritySettings) -> Priority:
     """By the area where it says so, by a restricted area, else by class."""
     if place.priority is not None:
         return PRIORITIES[place.priority]
-    group = verdict(course).group
+    group = recognition(course).group
     if place.restricted and group in ("person", "vehicle"):
         return PRIORITIES[rows.restricted]
     return PRIORITIES[getattr(rows, group or "unknown")]
@@ -199,7 +199,7 @@ def priority(course: Course, place: Area, rows: PrioritySettings) -> Priority:
 
 def facts(course: Course, place: Area, moment: datetime) -> Facts:
     """Return what is known of the incident, in the shape that verdicts are decided from."""
-    what = verdict(course)
+    what = recognition(course)
     path = course.track
     moving = path is not None and what.group is not None
     return Facts(
@@ -249,7 +249,7 @@ def within_hour(earlier: Iterable[Visit], now_ns: Nanoseconds) -> tuple[Visit, .
 
 def visits(earlier: Iterable[Visit], course: Course) -> int:
     """How often something of this kind was here in the hour before the incident began, this time included."""
-    group = verdict(course).group
+    group = recognition(course).group
     return 1 + sum(visit.group == group for visit in within_hour(earlier, course.began_ns))
 
 

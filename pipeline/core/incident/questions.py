@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pipeline.core.vocabulary import IncidentId
 
 
-class AskedQuestion(NamedTuple):
+class PendingDescription(NamedTuple):
     """A question, and whether it was asked again."""
 
     wanted: DescriptionWanted
@@ -21,12 +21,12 @@ class AskedQuestion(NamedTuple):
 class Questions(NamedTuple):
     """The last question about each incident, where its answer is outstanding."""
 
-    open: Mapping[IncidentId, AskedQuestion] = {}
+    open: Mapping[IncidentId, PendingDescription] = {}
 
 
 def asked(questions: Questions, wanted: DescriptionWanted) -> Questions:
     """Remember a question; an earlier one about the incident needs no answer any more."""
-    return Questions({**questions.open, wanted.incident: AskedQuestion(wanted)})
+    return Questions({**questions.open, wanted.incident: PendingDescription(wanted)})
 
 
 def answered(questions: Questions, incident: IncidentId, revision: int | None = None) -> Questions:

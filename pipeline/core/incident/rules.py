@@ -54,7 +54,7 @@ class IncidentRule(NamedTuple):
 
 def rules_hit(course: Course, place: Area, moment: datetime | None) -> tuple[str, ...]:
     """Name the rules that the incident hits so far, in the order of the table. Without a clock no hours hold."""
-    what = incidents.verdict(course)
+    what = incidents.recognition(course)
     return tuple(
         rule.name
         for rule in TABLE

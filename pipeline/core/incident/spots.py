@@ -65,5 +65,5 @@ def over(spot: Spot, course: Course, ended_by: EndedBy, blind_s: float) -> Spot:
         spot = spot._replace(presence=Presence())
     if ended_by == "max_duration":
         return spot
-    visit = incidents.Visit(incidents.came_ns(course), incidents.verdict(course).group)
+    visit = incidents.Visit(incidents.came_ns(course), incidents.recognition(course).group)
     return spot._replace(visits=(*incidents.within_hour(spot.visits, course.began_ns), visit))

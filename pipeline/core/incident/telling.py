@@ -224,7 +224,7 @@ def _motion(course: Course, *, moving: bool) -> Motion:
 
 
 def _scene(course: Course) -> Scene:
-    what = incidents.verdict(course)
+    what = incidents.recognition(course)
     rows = tuple(Candidate(type=label, likelihood=best) for label, best in incidents.candidates(course))
     if what.group is None:
         return Scene(candidates=rows or UNSET)

@@ -133,7 +133,7 @@ def _opposites(part: str) -> tuple[str, ...]:
     """Split at a comma where what stands before is allowed and what comes after is not, or the other way round."""
     for comma in _COMMA.finditer(part):
         sides = part[: comma.start()], part[comma.end() :]
-        one, other = (cues.said(side) for side in sides)
+        one, other = (cues.read_statement(side) for side in sides)
         bad = ("forbidden", "report")
         if one.effect == "allowed" and other.effect in bad:
             return sides
@@ -179,7 +179,7 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[Draft]:
     numbers = tuple(_numbers(clause.text, lexicon))
     read = _read(clause.text, numbers)
     units = lexicon.scan(_ADDRESSEE.sub(lambda found: " " * len(found[0]), read.rest))
-    said = cues.said(read.rest)
+    said = cues.read_statement(read.rest)
     who, more = people_of(units, read.rest, lexicon)
     where = places(read.rest, units)
     if clause.forbids_rest:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Effect: TypeAlias = Literal["allowed", "forbidden", "report"]
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """What a clause says outright.
 
     Attributes:
@@ -199,18 +199,18 @@ _WEAK = re.compile(
 _WORD = re.compile(r"[a-z]+|[\u3400-\u9fff]{2}", re.IGNORECASE)
 
 
-def said(clause: str) -> Said:
+def read_statement(clause: str) -> Statement:
     """Read what a clause says outright. A prohibition beside a permission wins, as nothing is silenced by a guess."""
     found, _ = _found(clause)
     weak = bool(_WEAK.search(clause))
     wanted: tuple[Effect, ...] = ("forbidden", "report")
     bad = [effect for effect in wanted if effect in found]
     if not bad:
-        return Said("allowed" if "allowed" in found else None, weak=weak)
+        return Statement("allowed" if "allowed" in found else None, weak=weak)
     first = min(found[effect] for effect in bad)
     word = _WORD.match(clause, found.get("allowed", len(clause)))
     outright = word is not None and not _WEAK.fullmatch(word[0])
-    return Said(bad[0], both=outright and found.get("allowed", first) < first, weak=weak)
+    return Statement(bad[0], both=outright and found.get("allowed", first) < first, weak=weak)
 
 
 def left(clause: str) -> str:

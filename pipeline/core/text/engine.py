@@ -62,12 +62,12 @@ class Progress(NamedTuple):
     Attributes:
         rest: What is left of it.
         fault: What is wrong with it; empty: nothing so far.
-        told: How often each fact was told.
+        stated: How often each fact was stated.
     """
 
     rest: str
     fault: str = ""
-    told: Mapping[str, int] = {}
+    stated: Mapping[str, int] = {}
 
 
 Step: TypeAlias = Callable[[Progress, Subject], Progress]
@@ -113,14 +113,14 @@ def phrases(table: Iterable[Stated[Subject]]) -> Step[Subject]:
     rows = tuple(table)
 
     def step(read: Progress, subject: Subject) -> Progress:
-        rest, told = read.rest, Counter(read.told)
+        rest, stated = read.rest, Counter(read.stated)
         for phrase in rows:
             for said in re.finditer(phrase.pattern, rest):
                 if not phrase.true(said, subject):
-                    return Progress(rest, f"{said[0]} is no fact", told)
-                told[phrase.what] += 1
+                    return Progress(rest, f"{said[0]} is no fact", stated)
+                stated[phrase.what] += 1
             rest = re.sub(phrase.pattern, BLANK, rest)
-        return Progress(rest, "", told)
+        return Progress(rest, "", stated)
 
     return step
 
@@ -152,9 +152,9 @@ def each_told(due: Callable[[Subject], Mapping[str, int]]) -> Step[Subject]:
 
     def step(read: Progress, subject: Subject) -> Progress:
         for what, number in due(subject).items():
-            told = read.told.get(what, 0)
-            if told != number:
-                return read._replace(fault=f"it does not say {what}" if told < number else f"it says {what} twice")
+            stated = read.stated.get(what, 0)
+            if stated != number:
+                return read._replace(fault=f"it does not say {what}" if stated < number else f"it says {what} twice")
         return read
 
     return step

@@ -704,7 +704,7 @@ class Limit(Camera):
             return
         stay_s = message.facts.track.dwell_s
         action = "alarm" if stay_s > 7 else "log"
-        told = message.told and message.told["action"] == action
+        told = message.previous_verdict and message.previous_verdict["action"] == action
         analysis = msgspec.structs.replace(templates.describe(message.facts, "no_model"), fields={"action": action})
         yield m.IncidentDescribed(
             incident=message.incident,

@@ -24,7 +24,7 @@ RIM = frozenset({"in", "out"})
 FULL = Placement(NPU, (TAKEN, *CASTS), RIM)
 PARTIAL = Placement(NPU, (TAKEN, ERF, TAKEN, *CASTS), RIM)
 NONE = Placement(NPU, (Part(CPU, TAKEN.nodes), *CASTS), RIM)
-UNTOLD = Placement(NPU, told=False)
+UNTOLD = Placement(NPU, recorded=False)
 
 
 def evidence(placement=FULL, cosine=0.999, **changes):
@@ -93,7 +93,7 @@ COURSES = [  # evidence, what each policy makes of it
 
 @pytest.mark.parametrize(("found", "courses"), COURSES)
 def test_wrong_answers_are_never_used_and_policies_decide_the_rest(found, courses):
-    assert {name: gate.course(found, Policy(on_fallback=name)) for name in courses} == courses
+    assert {name: gate.choice(found, Policy(on_fallback=name)) for name in courses} == courses
 
 
 @pytest.mark.parametrize("found", [row[0] for row in COURSES])

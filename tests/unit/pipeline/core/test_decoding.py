@@ -65,4 +65,4 @@ def test_damage_names_the_file_how_much_and_the_first_place(tmp_path):
     for number in (3, 7):
         bad.add(number)
     assert bad
-    assert bad.told(tmp_path / "e.jsonl") == f"{tmp_path}/e.jsonl: 2 lines are no events, the first is line 3"
+    assert bad.message(tmp_path / "e.jsonl") == f"{tmp_path}/e.jsonl: 2 lines are no events, the first is line 3"

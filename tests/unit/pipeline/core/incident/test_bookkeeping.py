@@ -117,7 +117,7 @@ def test_what_the_device_took_is_shared_out_among_the_incidents_that_are_open():
 
 def question(incident="inc-1", priority=Priority.ROUTINE, since_s=0, within_s=30):
     asked = DescriptionWanted(incident=incident, revision=1, priority=priority, facts=facts(), final=False)
-    return desk.Question(asked, since_s * NS, (since_s + within_s) * NS)
+    return desk.SentenceJob(asked, since_s * NS, (since_s + within_s) * NS)
 
 
 def test_the_most_urgent_question_is_written_first_and_age_makes_urgent():

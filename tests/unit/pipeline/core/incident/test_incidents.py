@@ -14,12 +14,12 @@ BOX = (0.4, 0.4, 0.5, 0.8)
 
 
 def test_the_verdict_abstains_without_any_sighting():
-    assert incidents.verdict(course()) == ("none", None, 0.0, 0)
+    assert incidents.recognition(course()) == ("none", None, 0.0, 0)
 
 
 def test_the_verdict_abstains_where_the_evidence_names_no_group():
     made = incidents.recognised(course(), [seen(), seen("dog")], None, 0)
-    assert incidents.verdict(made).label == "none"
+    assert incidents.recognition(made).label == "none"
     assert incidents.candidates(made) == (("dog", 0.9), ("person", 0.9))
 
 
@@ -31,28 +31,28 @@ def test_the_verdict_is_the_label_with_most_evidence_not_the_likeliest_glance():
     made = with_seen(seen("car", 0.95))
     for at_s in range(1, 4):
         made = incidents.recognised(made, [seen("truck", 0.6)], "vehicle", at_s * NS)
-    assert incidents.verdict(made) == ("truck", "vehicle", 0.6, 1)
+    assert incidents.recognition(made) == ("truck", "vehicle", 0.6, 1)
 
 
 def test_the_likelihood_is_the_best_glance():
     made = incidents.recognised(with_seen(seen(likelihood=0.7)), [seen(likelihood=0.45)], "person", NS)
-    assert incidents.verdict(made).likelihood == 0.7
+    assert incidents.recognition(made).likelihood == 0.7
 
 
 def test_things_of_other_groups_do_not_count():
     made = with_seen(seen(), seen("dog"), seen("dog", box=(0.7, 0.4, 0.8, 0.8)))
-    assert incidents.verdict(made) == ("person", "person", 0.9, 1)
+    assert incidents.recognition(made) == ("person", "person", 0.9, 1)
 
 
 def test_what_an_incident_is_about_may_change():
     made = incidents.recognised(with_seen(seen("dog")), [seen()], "person", NS)
-    assert incidents.verdict(made).group == "person"
+    assert incidents.recognition(made).group == "person"
 
 
 def test_the_count_is_the_most_seen_at_once():
     made = with_seen(seen(box=BOX), seen(box=(0.7, 0.4, 0.8, 0.8)))
     made = incidents.recognised(made, [seen()], "person", NS)
-    assert incidents.verdict(made).most == 2
+    assert incidents.recognition(made).most == 2
 
 
 def test_the_track_follows_what_the_incident_is_about():
@@ -62,7 +62,7 @@ def test_the_track_follows_what_the_incident_is_about():
 
 @given(st.permutations([("car", 0.5), ("dog", 0.5), ("person", 0.5), ("truck", 0.5)]))
 def test_the_verdict_does_not_depend_on_the_order_of_what_is_seen(order):
-    assert incidents.verdict(with_seen(*(seen(*one) for one in order), group="vehicle")).label == "car"
+    assert incidents.recognition(with_seen(*(seen(*one) for one in order), group="vehicle")).label == "car"
 
 
 def test_candidates_come_likeliest_first_and_rounded():
@@ -137,5 +137,5 @@ def test_the_facts_say_what_is_known():
 
 
 def test_an_incident_survives_the_journal():
-    made = stayed(36, seen(), best=frame(7), told=("person", ("loiter",)))
+    made = stayed(36, seen(), best=frame(7), described_as=("person", ("loiter",)))
     assert msgspec.json.decode(msgspec.json.encode(made), type=incidents.Course) == made
