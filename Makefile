@@ -7,7 +7,7 @@ CONSTRAINTS := tools/constraints.txt
 NOTES := "Cars may park along the street." "Cyclists may ride along the street." \
   "Report anybody who stays in the street for more than 10 minutes."
 
-.PHONY: demo test lint types contracts unit bench-smoke clean
+.PHONY: demo test lint types contracts unit clean
 
 demo: .venv/runtime
 	$(BIN)/python tools/fetch_demo.py demo/bikes.mp4

@@ -24,7 +24,8 @@ WHOLE, FAILED, USAGE, DAMAGED, TROUBLE, UNDELIVERED, INTERRUPTED = 0, 1, 2, 3, 4
 
 EXITS = """
 Exit status: 0 all went well; 1 nothing could be done; 2 wrong usage or configuration; 3 some inputs were damaged,
-truncated or unreadable; 4 the doctor found trouble; 5 events could not be delivered; 130 interrupted.
+truncated or unreadable, or some cameras gave no picture; 4 the doctor found trouble; 5 events could not be delivered;
+130 interrupted.
 """
 
 

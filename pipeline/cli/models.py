@@ -15,9 +15,9 @@ from pipeline.cli.exits import DAMAGED, EXITS, USAGE, WHOLE, cleared_up, fail
 
 @click.group()
 def models() -> None:
-    """Language models: fetch, convert, check, and choose the one in use.
+    """Language models: fetch, convert, check, and choose the one in use; encoders: convert, and see what runs them.
 
-    They lie in the state folder, each version in a folder of its own with a manifest of hashes.
+    Language models lie in the state folder, each version in a folder of its own with a manifest of hashes.
     """
 
 

@@ -6,7 +6,7 @@ from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pipeline.core.messages import DescriptionWanted, FeaturesWanted, camera_of
+from pipeline.core.messages import camera_of
 
 if TYPE_CHECKING:
     from pipeline.core.messages import AnyMessage
@@ -99,4 +99,4 @@ def _sent_ns(message: AnyMessage) -> int:
 
 
 def _priority(message: AnyMessage) -> int:
-    return message.priority if isinstance(message, DescriptionWanted | FeaturesWanted) else 0
+    return getattr(message, "priority", 0)

@@ -1,6 +1,6 @@
 """Passwords: what may be told of a source's address, and whether a configuration's file shows them to others.
 
-Of an address that is its kind and its host: everywhere else somebody has written a password.
+Of an address that is its kind, host and port: everywhere else somebody has written a password.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the event log to sinks: whole lines, holeless sequences, once each, with pictures (long: a test a way to fail)."""
+"""From the event log to sinks: whole lines, holeless sequences, once each (long: a test a way to fail)."""
 
 import contextlib
 import errno

@@ -1,6 +1,6 @@
 """The rules that an incident may hit: one table, from which all others read what they need of a rule.
 
-Whoever adds a row adds what the verdict is to `config/incidents.toml`, and nothing else.
+Whoever adds a row adds what follows from it to `config/incidents.toml`; docs/adding.md says what else may be needed.
 """
 
 from __future__ import annotations
