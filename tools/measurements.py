@@ -102,14 +102,18 @@ def _run(bench: str, arguments: list[str]) -> tuple[dict | None, int]:
     return (found if isinstance(found, dict) else None), process.returncode
 
 
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603, S607
+
+
 def _row(bench: str, arguments: list[str], values: dict) -> dict:
-    git = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603  # ours
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs")
+    commit = _git("rev-parse", "--short", "HEAD") + (", changed since" if changed else "")
     return {
         "bench": bench,
         "command": shlex.join(["python", "-m", f"tests.bench.{bench}", *arguments]),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "commit": commit or "unknown",
+        "commit": commit,
         "machine": machine(),
         "values": values,
     }
