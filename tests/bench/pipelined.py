@@ -1,9 +1,9 @@
 """How long an alarm takes from its picture, with four cameras: stages in processes of their own, beside one loop.
 
 Staged is the daemon as it is: pictures lie in shared memory, each stage has a process. The peer is what one would write
-first: one process that takes the latest picture of one camera after the other, copies it, and calls stage after stage,
-the same ones, to the end. In all four cameras something begins to move within the same second, as when people cross
-a yard.
+first: one process that takes picture after picture of all cameras as they come, copies it, and calls stage after stage,
+the same ones, to the end; no picture is left out, so both see the same incidents. In all four cameras something begins
+to move within the same second, as when people cross a yard.
 
 A latency is the time from when a picture was there to be had until the `incident.start` that it caused was in the event
 log. For the daemon that is what the event itself tells (`timing_ms` without capture's wait for the picture), for the
@@ -126,25 +126,17 @@ class Loop:
             stage.close()
 
     def _watch(self) -> None:
-        """Take the latest picture of each camera in turn, for as long as any has more."""
+        """Look at the pictures of all cameras in the order in which they come; those that come meanwhile wait."""
         sources = {name: Footage(path).pictures() for name, path in self._films.items()}
-        waiting = {name: next(source) for name, source in sources.items()}
-        while waiting:
-            busy = False
-            for name in list(waiting):
-                latest = None
-                while (picture := waiting.get(name)) is not None and picture.pts_ns <= self._now_ns():
-                    latest = picture  # those before it came while others were looked at
-                    following = next(sources[name], None)
-                    if following is None:
-                        del waiting[name]
-                    else:
-                        waiting[name] = following
-                if latest is not None:
-                    busy = True
-                    self._look(CameraId(name), latest)
-            if not busy:
-                time.sleep(0.001)
+        coming = [(picture.pts_ns, name, picture) for name, source in sources.items() if (picture := next(source))]
+        while coming:
+            due_ns, name, picture = min(coming, key=lambda one: one[:2])
+            coming.remove((due_ns, name, picture))
+            while (early_ns := due_ns - (time.monotonic_ns() - self._since_ns)) > 0:
+                time.sleep(early_ns / 1e9)
+            self._look(CameraId(name), picture)
+            if (following := next(sources[name], None)) is not None:
+                coming.append((following.pts_ns, name, following))
 
     def _look(self, camera: CameraId, picture) -> None:
         """Copy a picture, as one that is handed on by value is, and call stage after stage."""
@@ -184,9 +176,6 @@ class Loop:
                 said.extend(stage.step())
                 return True
         return False
-
-    def _now_ns(self) -> int:
-        return time.monotonic_ns() - self._since_ns
 
 
 def sequential(folder: Path, films: dict[str, Path], model: str) -> list[float]:
