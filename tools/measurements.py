@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -63,6 +64,7 @@ def page(rows: list[dict]) -> str:
 def _section(row: dict) -> str:
     bars = {bar.key: bar for bar in BARS if bar.bench == row["bench"]}
     about = (importlib.import_module(f"tests.bench.{row['bench']}").__doc__ or "").partition("\n")[0]
+    about = re.sub(r" \(long: [^)]*\)", "", about)  # that is for who reads the file
     lines = [
         f"## {row['bench']}",
         "",
