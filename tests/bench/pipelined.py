@@ -44,7 +44,7 @@ from tests.llms import boot_state
 from tools.make_footage import make
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pipeline.core.messages import AnyMessage
 
@@ -52,6 +52,7 @@ CAMERAS = 4
 APART_S = 0.13  # between the moments at which things begin to move in front of two cameras
 PAUSE_S, WALK_S = 3.5, 2.0
 FPS = 10
+ATTEMPTS = 3
 START = "fieldwatch.incident.start.v1"
 TABLES = """
 [trigger]
@@ -185,14 +186,20 @@ def sequential(folder: Path, films: dict[str, Path], model: str) -> list[float]:
     return loop.latencies_ms
 
 
+def _measured(side: Callable[..., list[float]], folder: Path, films: dict[str, Path], model: str) -> list[float]:
+    """Measure one side; again where a machine that is busy with other things saw no incident."""
+    for attempt in range(ATTEMPTS):
+        own = folder / str(attempt)
+        own.mkdir(parents=True)
+        if latencies := side(own, films, model):
+            return latencies
+    raise SystemExit(f"{side.__name__}: no incident was seen in {ATTEMPTS} runs: is the machine busy?")
+
+
 def rounds(work: Path, films: dict[str, Path], model: str, count: int) -> Iterator[tuple[list[float], list[float]]]:
     """Both in turns."""
     for number in range(count):
-        found = []
-        for side in (staged, sequential):
-            folder = work / f"{side.__name__}{number}"
-            folder.mkdir()
-            found.append(side(folder, films, model))
+        found = [_measured(side, work / f"{side.__name__}{number}", films, model) for side in (staged, sequential)]
         yield found[0], found[1]
 
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from pipeline.resources import config_file
-from tests.daemons import heeding
+from tests.daemons import PATIENCE, heeding
 from tools.make_footage import make
 
 ROOT = Path(__file__).parents[2]
@@ -211,7 +211,7 @@ def begun(source, out):
     """Start a replay, and wait until it works."""
     command = [sys.executable, "-m", "pipeline", "replay", source, "--out", out, "--quiet"]
     process = subprocess.Popen(command, cwd=ROOT, preexec_fn=heeding)  # noqa: PLW1509  # two calls, before it runs
-    until = time.monotonic() + 20
+    until = time.monotonic() + 20 * PATIENCE
     while not (out / ".parts" / "0").exists():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -219,7 +219,7 @@ def begun(source, out):
 
 
 def worker(process):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 10 * PATIENCE
     while not (found := psutil.Process(process.pid).children()):
         assert time.monotonic() < until
     return found[0]
@@ -235,7 +235,7 @@ def test_a_second_replay_into_the_same_folder_is_refused_and_the_first_is_whole(
     worker(first).suspend()
     second = pipeline("replay", clips / "a.mp4", "--out", tmp_path)
     worker(first).resume()
-    assert first.wait(60) == 0
+    assert first.wait(60 * PATIENCE) == 0
     assert second.returncode == 2
     assert "choose another --out" in second.stderr
     assert (tmp_path / "events.jsonl").exists()
@@ -246,18 +246,18 @@ def test_a_replay_that_is_ended_leaves_what_an_earlier_one_made_and_nothing_else
     (tmp_path / "events.jsonl").write_text("{}\n", encoding="utf-8")
     process = begun(long_clip, tmp_path)
     process.send_signal(number)
-    assert process.wait(60) == 128 + number
+    assert process.wait(60 * PATIENCE) == 128 + number
     assert [path.name for path in tmp_path.iterdir()] == ["events.jsonl"]
 
 
 def test_of_a_recording_whose_process_is_killed_no_incident_is_left_without_an_end(long_clip, tmp_path):
     process = begun(long_clip, tmp_path)
     part = tmp_path / ".parts" / "0" / "events.jsonl"
-    until = time.monotonic() + 20
+    until = time.monotonic() + 20 * PATIENCE
     while not (part.exists() and part.read_bytes().count(b"incident.start")):
         assert time.monotonic() < until
     worker(process).kill()
-    assert process.wait(60) == 1
+    assert process.wait(60 * PATIENCE) == 1
     (told,) = lines(tmp_path / "events.jsonl")
     assert told["type"] == "fieldwatch.replay.summary.v1"
     assert told["data"]["details"]["input:long.mp4"] == "failed: its process was killed by SIGKILL"

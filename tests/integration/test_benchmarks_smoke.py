@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.core.errors import ModelError
 from tests import boot
+from tests.daemons import PATIENCE
 from tools.make_footage import make
 
 ROOT = Path(__file__).parents[2]
@@ -204,12 +205,13 @@ def test_every_benchmark_has_a_smoke_run():
     assert programs() == set(BENCHMARKS)
 
 
+@pytest.mark.timeout(300 * PATIENCE)
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_benchmark_runs_and_its_last_line_holds_what_it_promises(name, tmp_path):
     options, prepare, keys = BENCHMARKS[name]
     more = prepare(tmp_path) if prepare else []
     command = [sys.executable, "-m", f"tests.bench.{name}", *options, *map(str, more)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280 * PATIENCE, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     answer = json.loads(run.stdout.splitlines()[-1])
     assert set(answer) == keys
@@ -220,6 +222,6 @@ def test_a_benchmark_runs_and_its_last_line_holds_what_it_promises(name, tmp_pat
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_a_benchmark_says_what_it_is_for(name):
     command = [sys.executable, "-m", f"tests.bench.{name}", "--help"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120 * PATIENCE, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     assert f"usage: python -m tests.bench.{name}" in run.stdout

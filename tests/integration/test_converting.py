@@ -21,6 +21,7 @@ from models.encoders import artefact, gate
 from pipeline import cli
 from pipeline.core.settings import EncodeSettings
 from tests import npus
+from tests.daemons import PATIENCE
 
 pytest.importorskip("onnxscript", reason="onnxscript is not installed: pip install 'fieldwatch[convert]'")
 
@@ -165,11 +166,11 @@ def test_what_a_killed_command_leaves_is_never_taken_for_an_artefact_and_is_swep
     model, pictures = made
     more = ("--target", "generic", "--int8", "--calibration", pictures)
     killed = begun(model, tmp_path, *more)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 30 * PATIENCE
     while not list(tmp_path.glob(".vit-generic-*.part")) and time.monotonic() < until:
         time.sleep(0.005)
     os.kill(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=30)
+    killed.communicate(timeout=30 * PATIENCE)
     assert list(tmp_path.glob("vit-generic-*")) == []
     assert len(list(tmp_path.glob(".vit-generic-*.part"))) == 1
     assert convert(model, tmp_path, *more)["made"]

@@ -138,7 +138,7 @@ def test_sigterm_to_all_processes_at_once_as_a_service_manager_sends_it_ends_an_
     daemon = new_daemon().start()
     name = daemon.await_incident()
     os.killpg(daemon.process.pid, signal.SIGTERM)
-    assert daemon.process.wait(60) == 0
+    assert daemon.process.wait(60 * PATIENCE) == 0
     end = daemon.events("incident.end")[-1]
     assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
     assert "stage_killed" not in daemon.log()
@@ -277,7 +277,7 @@ def test_a_terminal_that_closes_ends_incidents_in_order(new_daemon):
     daemon = new_daemon().start()
     name = daemon.await_incident()
     os.killpg(daemon.process.pid, signal.SIGHUP)
-    assert daemon.process.wait(60) == 0
+    assert daemon.process.wait(60 * PATIENCE) == 0
     end = daemon.events("incident.end")[-1]
     assert (end["subject"], end["data"]["ended_by"]) == (name, "shutdown")
     assert not list(daemon.run_dir.iterdir())
@@ -329,7 +329,7 @@ def test_tap_ends_with_the_daemon(new_daemon):
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tap:
         tap.stdout.readline()
         daemon.stop(signal.SIGKILL)
-        _, said = tap.communicate(timeout=30)
+        _, said = tap.communicate(timeout=30 * PATIENCE)
     assert tap.returncode == 2
     assert b"the daemon has ended" in said
 
@@ -342,7 +342,7 @@ def test_cameras_that_never_gave_a_picture_are_in_the_exit_status(tmp_path, sour
     with tempfile.TemporaryDirectory() as run_dir:
         folders = ("--run-dir", f"{run_dir}/r", "--state-dir", tmp_path)
         command = [sys.executable, "-m", "pipeline", "run", config, *folders]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert done.returncode == status, done.stderr
     assert [event["data"]["details"]["reason"] for event in events if ".camera.lost." in event["type"]] == [

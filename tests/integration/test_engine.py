@@ -14,6 +14,7 @@ import pytest
 from models.llm import folder, mapping
 from models.store import Store
 from tests.boot import ROOT
+from tests.daemons import PATIENCE
 from tests.llms import boot_state, copied
 
 _BEFORE = """
@@ -205,7 +206,7 @@ def test_two_that_start_at_once_share_one_mapping(own):
     processes = [
         subprocess.Popen([sys.executable, "-c", code, str(own)], cwd=ROOT, stdout=subprocess.PIPE) for _ in range(2)
     ]
-    answers = {process.communicate(timeout=60)[0] for process in processes}
+    answers = {process.communicate(timeout=60 * PATIENCE)[0] for process in processes}
     assert [process.returncode for process in processes] == [0, 0]
     assert len(answers) == 1
     assert len(list(own.glob(".mapping-*"))) == 1

@@ -41,7 +41,7 @@ CAPTURE = {
 def gstreamer():
     """Skip where there is no RTSP server to be had."""
     try:
-        probe = subprocess.run([*SERVER, "--probe"], capture_output=True, text=True, check=False, timeout=30)
+        probe = subprocess.run([*SERVER, "--probe"], capture_output=True, text=True, check=False, timeout=30 * PATIENCE)
     except OSError as error:
         pytest.skip(f"no system Python for GStreamer: {error}")
     if probe.returncode:
@@ -68,7 +68,7 @@ class Camera:
 
     def die(self):
         self._process.kill()
-        self._process.wait(30)
+        self._process.wait(30 * PATIENCE)
         self._process.stdin.close()
         self._process.stdout.close()
 

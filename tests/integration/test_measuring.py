@@ -13,6 +13,7 @@ from models.store import Store, Wish
 from pipeline.core.bench import baseline
 from pipeline.core.errors import ModelError
 from tests import boot
+from tests.daemons import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_a_task_that_cannot_be_done_is_answered_with_the_reason(tmp_path):
     task = {"what": "answers", "model": str(tmp_path), "threads": 1, "context_tokens": 1024}
     run = subprocess.run(
         [sys.executable, "-m", measuring.__name__],
-        cwd=boot.ROOT, input=json.dumps(task), capture_output=True, text=True, timeout=60, check=False,
+        cwd=boot.ROOT, input=json.dumps(task), capture_output=True, text=True, timeout=60 * PATIENCE, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "manifest.json cannot be read" in json.loads(run.stdout)["error"]

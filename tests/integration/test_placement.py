@@ -13,7 +13,7 @@ import pytest
 from pipeline.core.settings import Settings
 from pipeline.runtime import cores
 from pipeline.runtime.board import Word
-from tests.daemons import ROOT, Daemon, eventually
+from tests.daemons import PATIENCE, ROOT, Daemon, eventually
 
 CORES = sorted(os.sched_getaffinity(0))
 MADE = """
@@ -104,7 +104,7 @@ def test_real_time_priority_is_given_where_it_is_asked_for(daemon):
 
 def test_the_doctor_examines_this_machine(tmp_path):
     words = [sys.executable, "-m", "pipeline", "doctor", "--json", "--state-dir", tmp_path / "state"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     told = json.loads(done.stdout)
     troubles = [one for one in told["findings"] if one["state"] == "trouble"]
     assert (told["troubles"], done.returncode) == (len(troubles), 4 if troubles else 0)

@@ -15,7 +15,7 @@ import pytest
 from pipeline.core.device import heat, sysfs
 from pipeline.runtime.played import PlayedBoard
 from pipeline.view import heatplot
-from tests.daemons import eventually
+from tests.daemons import PATIENCE, eventually
 from tools import thermal_twin
 from tools.make_footage import make
 from tools.thermal_twin import Stops, Twin, limiter, of_session
@@ -56,7 +56,7 @@ def test_without_a_board_a_replay_says_nothing_of_heat(tmp_path):
 
 def test_a_board_that_is_none_is_refused(tmp_path):
     command = [sys.executable, "-m", "pipeline", "replay", str(clip(tmp_path)), "--heat", "toaster"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     assert run.returncode == 2
     assert "fanless_cam, rpi5, rk3588, phone" in run.stderr
 
@@ -64,7 +64,7 @@ def test_a_board_that_is_none_is_refused(tmp_path):
 def test_rows_of_a_replay_are_drawn(tmp_path):
     rows = replayed(tmp_path, "a", clip(tmp_path), "--heat", "rk3588@35", "--model", "none") / "heat.jsonl"
     command = [sys.executable, "-m", "tools.thermal_twin", "--draw", str(rows), "--report", str(tmp_path / "a.svg")]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
     assert run.returncode == 0, run.stderr
     drawn = ET.fromstring((tmp_path / "a.svg").read_text(encoding="utf-8"))
     assert "temperature, C" in "".join(drawn.itertext())
@@ -141,7 +141,7 @@ def test_a_limiter_can_always_be_had(tmp_path):
 
 def twin(*words, **more):
     command = [sys.executable, "-m", "tools.thermal_twin", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, **more)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 * PATIENCE, check=False, **more)
 
 
 def test_a_command_runs_on_a_board_as_the_help_says(tmp_path):
@@ -162,7 +162,7 @@ def test_a_board_that_is_ended_ends_its_command_and_leaves_no_group_behind(tmp_p
     told = process.stderr.readline()
     child = eventually(lambda: psutil.Process(process.pid).children(), 10, "started")[0]
     process.terminate()
-    assert process.wait(60) == 128 + 15
+    assert process.wait(60 * PATIENCE) == 128 + 15
     process.stderr.close()
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     if "quota of " in told:

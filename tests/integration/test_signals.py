@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import heeding
+from tests.daemons import PATIENCE, heeding
 
 ROOT = Path(__file__).parents[2]
 SENT = """
@@ -41,7 +41,7 @@ def sent(folder, program, module, number, **more):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False, **more
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60 * PATIENCE, check=False, **more
     )
 
 

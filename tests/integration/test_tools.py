@@ -16,6 +16,7 @@ from models.store import Store
 from models.table import parse
 from pipeline.core.errors import ConfigError, ModelError
 from tests import boot
+from tests.daemons import PATIENCE
 from tests.reference import divergence
 from tools import export_llm, make_graph, torch_route
 
@@ -43,10 +44,11 @@ def source():
         pytest.skip(f"the boot model cannot be had: {error}")
 
 
+@pytest.mark.timeout(300 * PATIENCE)
 def test_a_scan_finds_which_matrices_bear_four_bits_and_a_recipe_that_is_as_good_as_predicted(source, tmp_path):
     words = ["--bits", "4", "--positions", "64", "--size-mb", "97", "--recipe-out", tmp_path / "r.toml", "--json"]
     command = [sys.executable, "-m", "tools.sensitivity", *map(str, [source, *words])]
-    done = subprocess.run(command, cwd=boot.ROOT, capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(command, cwd=boot.ROOT, capture_output=True, text=True, timeout=200 * PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
     names = [group["name"] for group in found["groups"]]
@@ -75,7 +77,7 @@ def test_the_bundled_graph_made_anew_is_the_same(source, exporter, tmp_path):
 def test_a_model_exported_by_torch_says_in_the_engine_what_it_says_in_torch(exporter, tmp_path):
     model, shape = tmp_path / "model", layout.Shape("llama", 2, 128, 256, 2, 1, 320)
     make_graph.write_source(make_graph.Size(shape, 1e-5, 1e4), model)
-    subprocess.run([exporter.python, "-c", RANDOM, model], check=True, capture_output=True, timeout=200)
+    subprocess.run([exporter.python, "-c", RANDOM, model], check=True, capture_output=True, timeout=200 * PATIENCE)
     target = tmp_path / "state" / "models" / "random" / "keep"
     export_llm.export(model, target, "keep", exporter)
     assert [problems for _, problems in Store(tmp_path / "state").verify("random")] == [[]]

@@ -11,6 +11,7 @@ from pipeline.app import verdicts
 from pipeline.cli import main
 from pipeline.core.errors import NoteError
 from pipeline.core.note import notebook
+from tests.daemons import PATIENCE
 from tests.paths import ROOT
 
 SETS = ROOT / "tests/eval/verdicts"
@@ -64,7 +65,7 @@ def test_notes_that_are_added_at_once_are_all_kept(tmp_path):
         )
         for hour in range(10, 16)
     ]
-    assert [process.wait(60) for process in adding] == [0] * 6
+    assert [process.wait(60 * PATIENCE) for process in adding] == [0] * 6
     assert len(notebook.load(tmp_path / "notes.json").notes) == 6
 
 

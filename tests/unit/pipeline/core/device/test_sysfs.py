@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.core.device import sysfs
 from tests import trees
+from tests.daemons import PATIENCE
 
 
 def test_zones_come_by_their_numbers_with_their_first_passive_trip(tmp_path):
@@ -115,10 +116,10 @@ def test_a_pipe_in_the_place_of_a_sensor_is_not_waited_for(tmp_path):
 
 def test_a_driver_that_does_not_answer_is_left_after_a_moment_and_heard_when_it_does(tmp_path, monkeypatch):
     answers = threading.Event()
-    monkeypatch.setattr(sysfs, "text", lambda _: answers.wait(30) and "42")
+    monkeypatch.setattr(sysfs, "text", lambda _: answers.wait(30 * PATIENCE) and "42")
     assert [sysfs.answer(tmp_path / "temp"), sysfs.answer(tmp_path / "temp")] == [None, None]
     answers.set()
-    eventually = time.monotonic() + 10
+    eventually = time.monotonic() + 10 * PATIENCE
     while (found := sysfs.answer(tmp_path / "temp")) is None and time.monotonic() < eventually:
         pass
     assert found == 42
