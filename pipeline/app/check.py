@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from models.encoders import checking
 from pipeline.app import encoders
-from pipeline.core import configuration, secrets
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import areas
 from pipeline.core.secrets import redacted
@@ -69,47 +66,46 @@ class Checked(NamedTuple):
     of_settings: tuple[str, ...]
 
 
-def check(site: Site, path: Path) -> Checked:
+def check(site: Site) -> Checked:
     """Look a site's configuration over.
 
     Args:
-        site: Opened with this file.
-        path: The file.
+        site: Opened with a file.
 
     Raises:
         ConfigError: Something is wrong with it, with a file that it names, or with the encoder.
-        OSError: The file cannot be read any more.
     """
-    settings, book, _ = site.settings, site.rulebook, site.filters
-    _check_encoder(site, path)
-    return described(path, settings, book)
+    _, book, _ = site.settings, site.rulebook, site.filters
+    _check_encoder(site)
+    return described(site, book)
 
 
-def described(path: Path, settings: Settings, book: Rulebook) -> Checked:
-    """Say what valid settings do. Raises OSError: the file cannot be read any more."""
+def described(site: Site, book: Rulebook) -> Checked:
+    """Say what a valid configuration does, by some rules. Raises ConfigError."""
+    assert site.config is not None
+    settings = site.settings
     found = list(outcomes.outcomes(settings, book))
-    exposed = secrets.exposed(path, settings.sources)
     return Checked(
-        path=path,
-        settings=_without_passwords(settings),
+        path=site.config,
+        settings=settings.without_passwords(),
         digest=settings.digest(),
         areas=tuple((name, area) for name in settings.cameras for area in areas.areas(settings, name).values()),
         outcomes=found,
         silent=tuple(_silent(found)),
         loud=tuple(action for action in book.words.action if book.loud(action)),
-        of_file=(*((str(exposed),) if exposed else ()), *configuration.outdated(path)),
+        of_file=tuple(site.warnings()),
         of_settings=tuple(_hardly_meant(settings)),
     )
 
 
-def _check_encoder(site: Site, path: Path) -> None:
+def _check_encoder(site: Site) -> None:
     """Refuse what is wrong with an encoder, as far as it can be known here."""
-    table = site.settings.encode
+    table, file = site.settings.encode, site.configuration
     problems = list(checking.problems(table))
     if not problems and (fault := encoders.unopened(table)):
         problems = [fault]
-    if problems:
-        raise ConfigError("\n".join(f"{configuration.at(path, key)}: {key}: {text}" for key, text in problems))
+    if problems and file is not None:
+        raise ConfigError("\n".join(f"{file.at(key)}: {key}: {text}" for key, text in problems))
 
 
 def _silent(found: list[Outcome]) -> Iterator[Silent]:
@@ -128,11 +124,3 @@ def _hardly_meant(settings: Settings) -> Iterator[str]:
         named = ":" not in camera.source
         if named and not os.path.exists(camera.source):  # noqa: PTH110  # raises nothing, however long the name
             yield f"cameras.{name}.source: {redacted(camera.source)}: no such file or device"
-
-
-def _without_passwords(settings: Settings) -> Settings:
-    cameras = {
-        name: msgspec.structs.replace(camera, source=redacted(camera.source))
-        for name, camera in settings.cameras.items()
-    }
-    return msgspec.structs.replace(settings, cameras=cameras)

@@ -69,8 +69,8 @@ class Events:
     def _chosen(self) -> Iterator[tuple[bytes, EventLine]]:
         known = set[str]()  # every camera, and `-` for the device
         for line, event in self._reader.events(EventLine):
-            known.add(event.source.rpartition("/camera/")[2] if "/camera/" in event.source else "-")
-            if self._kind in event.type and (not self._camera or event.source.endswith(f"/camera/{self._camera}")):
+            known.add(event.camera or "-")
+            if self._kind in event.type and self._camera in ("", event.camera):
                 yield line, event
         if self._reader.damaged and not known:
             raise self._reader.nothing()

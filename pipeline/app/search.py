@@ -112,6 +112,7 @@ def _vector(event: EventLine) -> NDArray[np.float32] | None:
 
 
 def _found(line: bytes, event: EventLine, score: float) -> Found:
-    camera = event.source.rpartition("/camera/")[2]
     picture = event.data.evidence[-1].ref if event.data.evidence else ""
-    return Found(event.subject, round(score, 4), decode_whole(line)["time"], camera, event.data.scene.label, picture)
+    return Found(
+        event.subject, round(score, 4), decode_whole(line)["time"], event.camera, event.data.scene.label, picture
+    )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from models.store import Store
+    from pipeline.core.configuration import Configuration
     from pipeline.core.note.words import Lexicon
     from pipeline.core.secrets import Exposed
     from pipeline.core.text.filters import Filters
@@ -42,9 +43,14 @@ class Site:
         self._model = model
 
     @cached_property
+    def configuration(self) -> Configuration | None:
+        """The file as it was read; None: there is none. Raises ConfigError that lists every problem."""
+        return configuration.read(self.config) if self.config else None
+
+    @cached_property
     def settings(self) -> Settings:
         """The settings, with what was given instead of them. Raises ConfigError that lists every problem."""
-        found = configuration.load(self.config) if self.config else Settings()
+        found = self.configuration.settings if self.configuration else Settings()
         if self._model:
             describe = msgspec.structs.replace(found.describe, model=self._model)
             found = msgspec.structs.replace(found, describe=describe)
@@ -98,7 +104,8 @@ class Site:
     def warnings(self) -> list[str]:
         """Say what is to be known of the configuration file: who may read it, and keys of earlier versions."""
         exposed = self.exposed()
-        return [*([str(exposed)] if exposed else []), *(configuration.outdated(self.config) if self.config else ())]
+        outdated = self.configuration.outdated if self.configuration else ()
+        return [*([str(exposed)] if exposed else []), *outdated]
 
     def check_camera(self, name: str) -> None:
         """Refuse a camera that the configuration file has not; no name, or no file, is in order. Raises ConfigError."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core.device.governor import LEVELS
+from pipeline.core.device.governor import SPEEDS
 from pipeline.core.errors import RunDirectoryError
 from pipeline.runtime import folders, loads
 from pipeline.runtime.board import Board, StageState, Word
@@ -112,7 +112,7 @@ def _device(board: Board, limits: Limits, work: Work) -> BoardStatus:
     return BoardStatus(
         temp_c=limits.temp_c,
         level=limits.level,
-        speed=1.0 if limits.observing else LEVELS[limits.level],
+        speed=1.0 if limits.observing else SPEEDS[limits.level],
         observing=limits.observing,
         paused=limits.paused,
         duty=limits.duty,

@@ -141,7 +141,7 @@ def check(config: Path, as_json: bool) -> None:
     from pipeline.app.site import open_site
     from pipeline.view import configuration
 
-    configuration.show(check.check(open_site(config, None), config), as_json=as_json)
+    configuration.show(check.check(open_site(config, None)), as_json=as_json)
 
 
 @click.command()

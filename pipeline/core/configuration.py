@@ -74,41 +74,51 @@ RENAMED = {
 """Keys that had other names; their values are taken, and `check` and the log of the daemon say the new name."""
 
 
-def load(path: Path) -> Settings:
-    """Read and check a configuration file. Raises ConfigError that lists every problem with its line."""
+class Configuration(NamedTuple):
+    """A file that is valid.
+
+    Attributes:
+        settings: What it says, with defaults for the rest.
+        outdated: What has become of each key of an earlier version, with FILE:LINE.
+        path: The file.
+        lines: By key or table, its line.
+    """
+
+    settings: Settings
+    outdated: tuple[str, ...]
+    path: Path
+    lines: dict[str, int]
+
+    def at(self, where: str) -> str:
+        """Return where the file says a key, or the table above it, as FILE:LINE."""
+        return f"{self.path}:{_line(self.lines, where)}"
+
+
+def read(path: Path) -> Configuration:
+    """Read and check a configuration file, once. Raises ConfigError that lists every problem with its line."""
     try:
-        text = _read(path)
+        text = files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read: byte {error.start} is no UTF-8: save it as UTF-8 text") from error
-    settings, problems = parse(text)
-    if settings is None or problems:
-        raise ConfigError("\n".join(f"{path}:{problem.line}: {printable(problem.text)}" for problem in problems))
-    return settings
+    parsed = _parsed(text)
+    if parsed.settings is None or parsed.problems:
+        raise ConfigError("\n".join(f"{path}:{one.line}: {printable(one.text)}" for one in parsed.problems))
+    outdated = tuple(f"{path}:{_line(parsed.lines, key)}: {_become(key)}" for key in parsed.outdated)
+    return Configuration(parsed.settings, outdated, path, parsed.lines)
 
 
-def at(path: Path, where: str) -> str:
-    """Return where a file says a key, or the table above it, as FILE:LINE. Raises OSError."""
-    return f"{path}:{_line(_lines(_read(path)), where)}"
+def load(path: Path) -> Settings:
+    """Return what a configuration file says. Raises what `read` does."""
+    return read(path).settings
 
 
-def _read(path: Path) -> str:
-    return files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
-
-
-def outdated(path: Path) -> list[str]:
-    """Say what has become of each key of an earlier version, with its line. Raises OSError, UnicodeDecodeError."""
-    text = _read(path)
-    tables = tomllib.loads(text)
-    lines = _lines(text)
-    gone = [(key, f"`{key}` means nothing any more: {RETIRED[key]}") for key in _of(tables, RETIRED)]
-    renamed = [
-        (key, f"`{key}` is an old name: did you mean `{now.name}`? Its value is used as that")
-        for key, now in RENAMED.items()
-        if key in _of(tables, RENAMED)
-    ]
-    return [f"{path}:{_line(lines, key)}: {said}" for key, said in (*gone, *renamed)]
+def _become(key: str) -> str:
+    """Say what has become of a key of an earlier version."""
+    if key in RETIRED:
+        return f"`{key}` means nothing any more: {RETIRED[key]}"
+    return f"`{key}` is an old name: did you mean `{RENAMED[key].name}`? Its value is used as that"
 
 
 def _of(tables: dict[str, Any], keys: Iterable[str]) -> list[str]:
@@ -138,25 +148,43 @@ def _brought_up_to_date(tables: dict[str, Any]) -> dict[str, str]:
     return written
 
 
+class _Parsed(NamedTuple):
+    """A text as settings, or what is wrong with it; and which keys of earlier versions it has."""
+
+    settings: Settings | None
+    problems: list[Problem]
+    outdated: tuple[str, ...]
+    lines: dict[str, int]
+
+
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:
     """Turn the text of a configuration into settings, or say everything that is wrong with it."""
+    parsed = _parsed(text)
+    return parsed.settings, parsed.problems
+
+
+def _parsed(text: str) -> _Parsed:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         last = max(1, len(text.splitlines()))  # "at end of document"
-        return None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")]
+        return _Parsed(None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")], (), {})
     except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
-        return None, [Problem(1, "", f"not valid TOML: {error}")]
+        return _Parsed(None, [Problem(1, "", f"not valid TOML: {error}")], (), {})
     lines = _lines(text)
+    outdated = (*_of(tables, RETIRED), *_of(tables, RENAMED))
     written = _brought_up_to_date(tables)
+
+    def problems(found: Iterable[tuple[str, str]]) -> list[Problem]:
+        return [Problem(_line(lines, written.get(where, where)), where, what) for where, what in found]
+
     found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
     found = found or list(_nul(tables, ""))  # which goes down as deep as they are
     if found:
-        return None, [Problem(_line(lines, written.get(where, where)), where, what) for where, what in found]
+        return _Parsed(None, problems(found), outdated, lines)
     settings = msgspec.convert(tables, Settings)
-    found = list(_contradictions(settings))
-    return settings, [Problem(_line(lines, written.get(where, where)), where, what) for where, what in found]
+    return _Parsed(settings, problems(_contradictions(settings)), outdated, lines)
 
 
 def _unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -252,10 +252,14 @@ class Settings(_Section, frozen=True):
         Passwords are left out, as a short one could be found by trying; so are the folders in which the daemon keeps
         its own files, as they change nothing of an event and one folder has many names.
         """
+        runtime = msgspec.structs.replace(self.runtime, run_dir="", state_dir="")
+        public = msgspec.structs.replace(self.without_passwords(), runtime=runtime)
+        return hashlib.sha256(msgspec.json.encode(public)).hexdigest()[:12]
+
+    def without_passwords(self) -> Settings:
+        """Return the same, with no more of each camera's address than may be shown."""
         cameras = {
             name: msgspec.structs.replace(camera, source=redacted(camera.source))
             for name, camera in self.cameras.items()
         }
-        runtime = msgspec.structs.replace(self.runtime, run_dir="", state_dir="")
-        public = msgspec.structs.replace(self, cameras=cameras, runtime=runtime)
-        return hashlib.sha256(msgspec.json.encode(public)).hexdigest()[:12]
+        return msgspec.structs.replace(self, cameras=cameras)

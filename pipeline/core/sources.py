@@ -26,12 +26,12 @@ class SourceKind(NamedTuple):
 
 # fmt: off
 TABLE = (
-    #    name         begins                    live   shown    written
-    SourceKind("rtsp",      ("rtsp://", "rtsps://"),  True,  "host",  "rtsp://"),
-    SourceKind("http",      ("http://", "https://"),  True,  "host",  "http://"),
-    SourceKind("v4l2",      ("v4l2:", "/dev/video"),  True,  "path",  "/dev/video0"),
-    SourceKind("file",      ("file://",),             False, "path",  "a file"),
-    SourceKind("synthetic", ("synthetic:",),          False, "whole", "synthetic://"),
+    #          name         begins                   live   shown    written
+    SourceKind("rtsp",      ("rtsp://", "rtsps://"), True,  "host",  "rtsp://"),
+    SourceKind("http",      ("http://", "https://"), True,  "host",  "http://"),
+    SourceKind("v4l2",      ("v4l2:", "/dev/video"), True,  "path",  "/dev/video0"),
+    SourceKind("file",      ("file://",),            False, "path",  "a file"),
+    SourceKind("synthetic", ("synthetic:",),         False, "whole", "synthetic://"),
 )
 # fmt: on
 

@@ -11,13 +11,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.device import heat, sysfs
-from pipeline.core.device.governor import LEVELS, TRIP_C
+from pipeline.core.device.governor import SPEEDS, TRIP_C
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _COOLED_C = 70.0  # then its firmware lets it go
-_LOWEST = LEVELS[-1]
+_LOWEST = SPEEDS[-1]
 _FIELD = 64  # characters of a file
 _ZONE = "class/thermal/thermal_zone0"
 _POLICY = "devices/system/cpu/cpufreq/policy0"
@@ -89,7 +89,7 @@ class PlayedBoard:
 
     def _write_tree(self) -> None:
         most = self._place.body.most_khz
-        steps = [round(most * share) for share in sorted(LEVELS)]
+        steps = [round(most * share) for share in sorted(SPEEDS)]
         for folder in (self._zone, self._policy):
             folder.mkdir(parents=True, exist_ok=True)
         _write(self._zone / "type", "soc-thermal")

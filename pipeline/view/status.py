@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.device.governor import LEVELS, TRIP_C, Bands
+from pipeline.core.device.governor import SPEEDS, TRIP_C, Bands
 from pipeline.core.device.limits import Limits, Rung
 from pipeline.view.output import console, say_json
 
@@ -99,7 +99,7 @@ def _temperature(limits: Limits) -> Text:
 def _speed(limits: Limits) -> Text:
     if limits.paused:
         return Text("the language model stands still until the board has cooled", "red")
-    told = f"level {limits.level} of {len(LEVELS) - 1}: {LEVELS[limits.level]:.0%}"
+    told = f"level {limits.level} of {len(SPEEDS) - 1}: {SPEEDS[limits.level]:.0%}"
     if limits.observing:
         return Text(f"full: it only observes, and would be at {told}" if limits.level else "full: it only observes")
     if limits.duty < 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.core.incident import rules
 from pipeline.core.printing import printable
 from pipeline.core.text.templates import duration
 from pipeline.view.output import complain, console, say_json
@@ -117,7 +118,7 @@ def _decided(event: dict[str, Any]) -> str:
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""
-    hits = [rule.replace("_", " ") for rule in data.get("facts", {}).get("rules_hit", ()) if rule != "motion"]
+    hits = [rule.replace("_", " ") for rule in rules.listed(data.get("facts", {}).get("rules_hit", ()))]
     fields = data.get("analysis", {}).get("fields", {})
     left = (
         [f"not weighed: {names} ({fields.get('not_weighed_because')})"] if (names := fields.get("not_weighed")) else []

@@ -63,9 +63,9 @@ def _serial(given: Given) -> Sink:
 
 # fmt: off
 TABLE: dict[settings.Sink, SinkRow] = {
-    # name         opened   reads                                           durable  most_waiting
-    "jsonl":  SinkRow(_jsonl,  ("folder", "rotate_mb", "max_files", "fsync"),  True,    None),
-    "stdout": SinkRow(_stdout, (),                                              False,   0.5),
-    "serial": SinkRow(_serial, ("serial_port", "serial_baud"),                  False,   0.5),
+    # name            opened   reads                                          durable most_waiting
+    "jsonl":  SinkRow(_jsonl,  ("folder", "rotate_mb", "max_files", "fsync"), True,   None),
+    "stdout": SinkRow(_stdout, (),                                            False,  0.5),
+    "serial": SinkRow(_serial, ("serial_port", "serial_baud"),                False,  0.5),
 }
 # fmt: on

@@ -40,9 +40,9 @@ from models.store import Store
 from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
 from pipeline.app.asking import JudgingTools
 from pipeline.app.events import Events
+from pipeline.app.site import open_site
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device
-from pipeline.core.configuration import load
 from pipeline.core.decoding import decode
 from pipeline.core.digest import groups as digests
 from pipeline.core.errors import PipelineError
@@ -138,7 +138,7 @@ class Configuration(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        checked = check.described(self.file, load(self.file), self.book)
+        checked = check.described(open_site(self.file, None), self.book)
         configuration.show(checked, as_json=chance.random() < 0.3)
 
 

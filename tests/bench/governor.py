@@ -116,7 +116,7 @@ class StepWise:
         assert temp is not None
         self.hot = temp >= self.trip_c - (self.hysteresis_c if self.hot else 0.0)
         if self.hot and temp > self.last:
-            self.level = min(self.level + 1, len(governor.LEVELS) - 1)
+            self.level = min(self.level + 1, len(governor.SPEEDS) - 1)
         elif not self.hot and temp < self.last:
             self.level = max(self.level - 1, 0)
         self.last = temp
@@ -134,7 +134,7 @@ class Firmware:
     def decide(self, _at_s: float, temp: float | None, _busy_s: float) -> int:
         assert temp is not None
         if temp >= governor.TRIP_C:
-            self.level = len(governor.LEVELS) - 1
+            self.level = len(governor.SPEEDS) - 1
         elif temp <= governor.TRIP_C - 15:
             self.level = 0
         return self.level
@@ -149,7 +149,7 @@ def simulated(where: str, law, seed: int, minutes: int, trouble: Trouble = CALM)
     load_s = minutes * 60
     for at in range(load_s + 1200):
         busy = at < load_s
-        frequency = governor.LEVELS[levels[-1]]
+        frequency = governor.SPEEDS[levels[-1]]
         watts = heat.power_w(body, float(busy and not law.paused), frequency)
         around = body._replace(r2a=body.r2a * trouble.fan(at))
         warmth = heat.warmed(around, warmth, place.ambient_c, watts, 1.0)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pipeline.core.device import limits
 from pipeline.core.device.heat import speed
 
-LEVELS = tuple(level.speed for level in limits.LEVELS)
+SPEEDS = tuple(level.speed for level in limits.LEVELS)
 """The speed of each level, as a share of the highest."""
 FLOOR = 3
 """The level that a board keeps on average, unless it is critical."""
@@ -261,7 +261,7 @@ def _cooled(state: HeatState, bands: Bands) -> HeatState:
 
 def _decided(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
     """The first rule that fits, in the order of danger; a level, which rule, and why."""
-    since, temp, level, last = state.now_s - state.down_s, state.temp_c, state.level, len(LEVELS) - 1
+    since, temp, level, last = state.now_s - state.down_s, state.temp_c, state.level, len(SPEEDS) - 1
     raw = median(state.raw_c) if state.raw_c else -math.inf
     lower, kept = min(level + 1, last), max(level, min(level + 1, FLOOR))
     # fmt: off
@@ -312,5 +312,5 @@ def _served(state: HeatState) -> HeatState:
     """Keep the mean speed of the last ten minutes (a first-order mean, once there are so many)."""
     seconds, mean = state.served
     seconds = min(seconds + _TICK_S, _SERVICE_S)
-    mean += ((0.0 if state.paused else speed(LEVELS[state.level])) - mean) * _TICK_S / seconds
-    return state._replace(served=(seconds, mean), short=seconds >= _SERVICE_S and mean < speed(LEVELS[FLOOR]) - 1e-9)
+    mean += ((0.0 if state.paused else speed(SPEEDS[state.level])) - mean) * _TICK_S / seconds
+    return state._replace(served=(seconds, mean), short=seconds >= _SERVICE_S and mean < speed(SPEEDS[FLOOR]) - 1e-9)

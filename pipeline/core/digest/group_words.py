@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.text.english import in_words, plain, plural
+from pipeline.core.text.english import article, in_words, plain, plural
 from pipeline.core.text.templates import duration
 
 if TYPE_CHECKING:
@@ -67,5 +67,5 @@ def times(number: int) -> str:
 
 def _things(label: str, count: int, *, counted: bool) -> str:
     if count <= 1:
-        return f"{'an' if label[:1] in 'aeiou' else 'a'} {label}"
+        return f"{article(label)} {label}"
     return f"{count} {plural(label)}" if counted else plural(label)

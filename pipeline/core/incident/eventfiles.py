@@ -15,7 +15,7 @@ import msgspec
 
 from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, lines
 from pipeline.core.errors import ConfigError
-from pipeline.core.times import clock_is_set
+from pipeline.core.times import clock_is_set, iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ class Reader:
         gone = self._vanished or _deleted(self.path)
         if first is None or (since is None and not gone) or (since is not None and first <= since):
             return ""
-        return f"the events begin at {_iso(first)}{': what was before is not kept' if gone else ''}"
+        return f"the events begin at {iso(first)}{': what was before is not kept' if gone else ''}"
 
     def _of(self, file: Path, kind: type[_Kind]) -> Iterator[tuple[bytes, _Kind]]:
         try:
@@ -231,7 +231,3 @@ def _time(line: bytes) -> datetime | None:
     except msgspec.DecodeError:
         return None
     return time.astimezone(UTC) if time.tzinfo else None
-
-
-def _iso(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -126,7 +126,7 @@ def _may_be_somebody(what: Recognition) -> bool:
 
 # fmt: off
 TABLE = (
-    #    name               hits        sticky listed parameter     spoken                        topic
+    #            name               hits        sticky listed parameter     spoken                        topic
     IncidentRule("motion",          _unnamed,   False, False, "",           "",                           _MOTION),
     IncidentRule("zone_entered",    _entered,   True,  True,  "zones",      "",                           _INSIDE),
     IncidentRule("restricted_zone", _forbidden, True,  True,  "restricted", "in a restricted zone",       ""),

@@ -22,7 +22,7 @@ class Spot(NamedTuple):
 
     Attributes:
         presence: What is there.
-        members: Things of the area; see `things.Share`.
+        members: Things of the area; see `things.LentShare`.
         blind_ns: Until then no incident begins.
         visits: Earlier incidents, of the last hour.
         cut: What lasted longer than an incident may, and goes on in the next one.

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pipeline.app.site import open_site
 from pipeline.cli import main
-from pipeline.core import configuration, settings
+from pipeline.core import files, settings
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from tests.paths import ROOT
 
@@ -43,8 +43,14 @@ def config(tmp_path):
 )
 def test_a_configuration_is_read_once_a_command(config, tmp_path, monkeypatch, command):
     read = []
-    load = configuration.load
-    monkeypatch.setattr(configuration, "load", lambda path: read.append(path) or load(path))
+    real = files.read_bounded
+
+    def looked(path, *most, **how):
+        if path == config:
+            read.append(path)
+        return real(path, *most, **how)
+
+    monkeypatch.setattr(files, "read_bounded", looked)
     (tmp_path / "events.jsonl").write_text("", encoding="utf-8")
     names = {"CONFIG": config, "EVENTS": tmp_path / "events.jsonl", "STATE": tmp_path / "state"}
     CliRunner().invoke(main, [str(names.get(word, word)) for word in command])

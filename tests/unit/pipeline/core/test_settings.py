@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pipeline.core.configuration import RENAMED, load, outdated, parse
+from pipeline.core.configuration import RENAMED, load, parse, read
 from pipeline.core.errors import ConfigError
 from pipeline.core.settings import CameraSettings, EmitSettings, Settings
 
@@ -242,7 +242,7 @@ def test_a_key_of_an_earlier_version_is_valid_and_told_with_its_line(tmp_path):
     path = tmp_path / "site.toml"
     path.write_text('[cameras.gate]\nsource = "x.mp4"\n[emit]\nspool = 10\n')
     assert load(path).emit == EmitSettings()
-    (told,) = outdated(path)
+    (told,) = read(path).outdated
     assert told.startswith(f"{path}:4: `emit.spool` means nothing any more")
 
 
@@ -255,7 +255,7 @@ def test_a_key_with_an_old_name_is_used_and_the_new_name_said(old, tmp_path):
     path = tmp_path / "site.toml"
     path.write_text(f"[{table}]\n{name} = {value if isinstance(default, float) else int(value)}\n")
     assert getattr(getattr(load(path), table), now.name) == pytest.approx(default * 2)
-    (said,) = outdated(path)
+    (said,) = read(path).outdated
     assert said == f"{path}:2: `{old}` is an old name: did you mean `{now.name}`? Its value is used as that"
 
 
