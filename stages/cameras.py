@@ -31,15 +31,15 @@ class Cameras:
 
     @property
     def missed(self) -> dict[CameraId, str]:
-        """Cameras that are gone, and how."""
+        """How each camera is missed, by name; the journal holds sinks there as well."""
         return self._journal.missed
 
-    def expect(self, now_ns: Nanoseconds) -> None:
-        """Miss a camera that never comes like any other."""
+    def start_waiting(self, now_ns: Nanoseconds) -> None:
+        """Begin to wait for every camera, so that one that never comes is missed like one that fell silent."""
         self.known = {camera: Camera(now_ns) for camera in self._context.settings.cameras}
 
-    def begin_again(self) -> None:
-        """Read recordings that were over once more."""
+    def forget_ended(self) -> None:
+        """Forget which recordings had ended, so that they are read again."""
         for camera in [camera for camera, how in self.missed.items() if how == cameras.ENDED]:
             self._journal.remember(Missed(camera, ""))
 
@@ -50,7 +50,7 @@ class Cameras:
             yield from self.tell(camera, "found", "", "pictures come again", at)
 
     def heard_of(self, message: CameraChanged) -> str | None:
-        """A camera's capture said something. Returns how the camera was missed before; None: it was not."""
+        """A camera's capture said something. Returns how the camera is missed now; None: it is not."""
         if message.state == "ended":
             self._journal.remember(Missed(message.camera, cameras.ENDED))
             return cameras.ENDED
@@ -83,7 +83,7 @@ class Cameras:
         number = self._raiser.next_number(counter)
         event = telling.camera_event(change, number, self._context.uris.get(camera, ""))
         told = yield from self._raiser.raised(event, Weight.URGENT, Missed(camera, how), Numbered(counter, number))
-        self._raiser.give_up("notices", not told)
+        self._raiser.count_unlogged("notices", not told)
 
     def sum_up(self, at: At) -> Outputs:
         """Sum up how often a camera came and went, and in the end say what became of it."""
@@ -95,7 +95,8 @@ class Cameras:
             counter = CameraId(f"camera/{camera}")
             number = self._raiser.next_number(counter)
             event = telling.flapping_event(camera, number, summary.details, at)
-            yield from self._raiser.raised(event, Weight.URGENT, Numbered(counter, number))
+            logged = yield from self._raiser.raised(event, Weight.URGENT, Numbered(counter, number))
+            self._raiser.count_unlogged("notices", not logged)
             if summary.became is not None:
                 state, reason = summary.became
                 yield from self.tell(camera, state, how, reason, at)

@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 from pipeline.core.errors import EventLogError
 from pipeline.core.events import Thermal
-from pipeline.core.incident import room, telling
-from pipeline.core.incident.room import Room
+from pipeline.core.incident import log_space, telling
+from pipeline.core.incident.log_space import LogSpace
 from pipeline.core.messages import AnyMessage, DeviceReported, EncoderReported, ModelReported, Priority, SinkReported
 from pipeline.core.vocabulary import CameraId, IncidentId
 from stages.journal import FilesContent, Journal, Missed, Numbered, Reserve, Weight
@@ -58,13 +58,13 @@ class Raiser:
     Attributes:
         hops: Of the message at hand.
         drops: What all processes gave up so far, by stage.
-        room: Events that found no room in the log.
+        space: Events that found no space in the log.
     """
 
     def __init__(self, context: StageContext, journal: Journal) -> None:
         self.hops: tuple[Hop, ...] = ()
         self.drops: dict[str, int] = {}
-        self.room = Room()
+        self.space = LogSpace()
         self._context = context
         self._journal = journal
 
@@ -72,10 +72,10 @@ class Raiser:
         """Return the next number of a count; it is taken when `Numbered` is remembered."""
         return self._journal.numbers.get(counter, 0) + 1
 
-    def give_up(self, what: room.GivenUp, more: int = 1) -> None:
-        """Count events that found no room."""
+    def count_unlogged(self, kind: log_space.UnloggedKind, more: int = 1) -> None:
+        """Count events that found no space in the log; `more` may be negative, see `log_space`."""
         if more:
-            self.room = room.given_up(self.room, what, more)
+            self.space = log_space.count_unlogged(self.space, kind, more)
 
     def raised(self, event: EventRaised, weight: Weight, *remembered: Entry) -> Raising:
         """Raise an event with what is to be remembered; False: there is no room for it, and nothing was said.
@@ -112,7 +112,7 @@ class Raiser:
         event = telling.device_event(what, number, priority, details, at.pts_ns, at.utc_ns)
         weight = weight or (Weight.ROUTINE if priority is Priority.ROUTINE else Weight.URGENT)
         told = yield from self.raised(event, weight, Numbered(_DEVICE, number), *remembered)
-        self.give_up("notices", not told)
+        self.count_unlogged("notices", not told)
         return told
 
     def starting(self, at: At) -> Outputs:
@@ -127,9 +127,9 @@ class Raiser:
 
     def stopping(self, at: At) -> Raising:
         """Say that the daemon ends, and what found no room until then."""
-        told = yield from self.device("system.stopping", Priority.ROUTINE, self.room.untold, at, Weight.END)
+        told = yield from self.device("system.stopping", Priority.ROUTINE, self.space.as_details, at, Weight.END)
         if told:
-            self.room = self.room._replace(given_up=())
+            self.space = self.space._replace(unlogged=())
         return told
 
     def reported(self, message: AnyMessage) -> Outputs:
@@ -147,21 +147,21 @@ class Raiser:
                 return
         yield from self.device(what, priority, message.details, At(message.pts_ns, message.utc_ns))
 
-    def look_after_room(self, at: At) -> Outputs:
+    def report_space(self, at: At) -> Outputs:
         """Say once that the log's disk is in trouble, and once that it is not, with what was given up meanwhile."""
         self._journal.refill()
         trouble = self._journal.trouble
-        self.room, tell = room.step(self.room, at.pts_ns, trouble=bool(trouble))
+        self.space, tell = log_space.report_due(self.space, at.pts_ns, trouble=bool(trouble))
         if not tell:
             return
         details: Details = {
             "what": "event log",
             "error": trouble or "there is room again",
             "room_kb": self._journal.room_bytes // 1000,
-            **self.room.untold,
+            **self.space.as_details,
         }
         if (yield from self.device("system.disk_low", Priority.WARNING, details, at, Weight.END)):
-            self.room = room.after_report(at.pts_ns, trouble=bool(trouble))
+            self.space = log_space.after_report(at.pts_ns, trouble=bool(trouble))
 
     def _sink(self, message: SinkReported) -> Outputs:
         """Tell of a sink where that is news: emit says in each of its lives how its sinks are."""

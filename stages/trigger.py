@@ -11,18 +11,18 @@ import msgspec
 from pipeline.core import messages as m
 from pipeline.core.device import energy
 from pipeline.core.device.limits import Rung
-from pipeline.core.incident import incidents, questions, seeing, spots, storm, things
+from pipeline.core.incident import incidents, pending, seeing, spots, storm, things
 from pipeline.core.incident.likeness import Look, alike
-from pipeline.core.incident.questions import Questions
+from pipeline.core.incident.pending import PendingDescriptions
 from pipeline.core.incident.sight import PresenceRules
 from pipeline.core.incident.spots import Spot
 from pipeline.core.incident.storm import Storm
 from pipeline.core.stage import Stage
 from pipeline.core.text import templates
 from pipeline.core.vocabulary import CameraId, EndedBy, IncidentId, Nanoseconds
-from stages import portraits
+from stages import best_frames
 from stages.cameras import Cameras
-from stages.casebook import Casebook
+from stages.incident_facts import IncidentFacts
 from stages.journal import Closed, Numbered, Opened, Weight
 from stages.raising import At, Raiser, open_journal
 
@@ -61,14 +61,14 @@ class Trigger(Stage):
         super().__init__(context)
         self._rows = context.settings.trigger
         self._rules = PresenceRules(quiet_gap_s=self._rows.gap_s)
-        self._casebook = Casebook(context)
+        self._facts = IncidentFacts(context)
         self._known: dict[CameraId, things.Known] = {}  # of cameras with zones
         self._spots: defaultdict[Place, Spot] = defaultdict(Spot)
         self._open: dict[Place, Course] = {}
         self._ending: dict[IncidentId, _Ending] = {}
         self._looks: deque[Look] = deque(maxlen=_LOOKS)
         self._asked: dict[IncidentId, Nanoseconds] = {}  # features wanted, not yet come
-        self._questions = Questions()
+        self._pending = PendingDescriptions()
         self._patience_s = self._rows.report_wait_s * _IN_TIME
         self._storm = Storm()
         self._joules = energy.Shares()
@@ -79,23 +79,23 @@ class Trigger(Stage):
         self._raiser = Raiser(self.context, self._journal)
         self._cameras = Cameras(self.context, self._journal, self._raiser)
         self._left_open = list(self._journal.courses.values())  # by an earlier life
-        datetime.fromtimestamp(0, UTC).strftime("%Y-%m-%d %A")  # as in `portraits.warm_up`
-        portraits.warm_up()
+        datetime.fromtimestamp(0, UTC).strftime("%Y-%m-%d %A")  # as in `best_frames.warm_up`
+        best_frames.warm_up()
 
     def begin(self) -> Outputs:
         """End what was cut short."""
         at = At(*self.context.clock.now())
         if not self.context.clock.media:
-            self._cameras.expect(at.pts_ns)
+            self._cameras.start_waiting(at.pts_ns)
         if not self.context.clock.media and not self.context.lives:
-            self._cameras.begin_again()
+            self._cameras.forget_ended()
             yield from self._raiser.starting(at)
         yield from self._end_left_open()
 
     def _end_left_open(self) -> Outputs:
         """End what an earlier life left open; what finds no room is tried again."""
         for course in self._left_open:
-            analysis = templates.describe(self._casebook.facts(course), "crash_recovery")
+            analysis = templates.describe(self._facts.facts(course), "crash_recovery")
             analysis = msgspec.structs.replace(analysis, fields=course.analysis.fields)  # what was told still holds
             key = (course.camera, course.area)
             self._spots[key] = self._spots[key]._replace(cut=course)
@@ -108,7 +108,7 @@ class Trigger(Stage):
         yield from self._taken(message)
         self.open = len(self._open) + len(self._ending)
         unended = sum(one.analysis is not None for one in self._ending.values()) + len(self._left_open)
-        self.given_up = self._raiser.room.total + unended
+        self.given_up = self._raiser.space.total + unended
         self.undelivered = self._journal.undelivered
 
     def _taken(self, message: m.AnyMessage) -> Outputs:
@@ -155,7 +155,7 @@ class Trigger(Stage):
         frame = message.frame
         camera = frame.camera
         yield from self._cameras.seen(camera, At(frame.pts_ns, frame.utc_ns))
-        row, places = self.context.settings.cameras[camera], self._casebook.areas[camera]
+        row, places = self.context.settings.cameras[camera], self._facts.areas[camera]
         scene = seeing.placed(message, row, places)
         if row.zones:
             rules_now = seeing.rules_for(self._rules, frame)
@@ -188,18 +188,18 @@ class Trigger(Stage):
         frame = seen.frame
         number = self._raiser.next_number(key[0])
         course = incidents.begun(*key, number, Nanoseconds(seen.presence.began_ns), frame)
-        moment = self._casebook.local(course.began_utc_ns)
+        moment = self._facts.local(course.began_utc_ns)
         gap_s = self._rows.gap_s + self._rows.blind_s + (_REPLACED_S if self.context.lives else 0.0)
         course = spots.continued(self._spots[key], seeing.noted(course, seen, self._rules), gap_s)
-        course = portraits.pictured(self.context, course, seen, moment)
-        course = self._casebook.judged(course, self._spots[key].visits, moment)
+        course = best_frames.keep_best_frame(self.context, course, seen, moment)
+        course = self._facts.with_rules(course, self._spots[key].visits, moment)
         if not (yield from self._tell(course, "start")):
             self._spots[key], fresh = spots.refused(self._spots[key], frame.pts_ns, self._rows.gap_s)
-            self._raiser.give_up("starts", fresh)
+            self._raiser.count_unlogged("starts", fresh)
             return
-        self._raiser.give_up("starts", -(self._spots[key].refused_ns is not None))
+        self._raiser.count_unlogged("starts", -(self._spots[key].refused_ns is not None))
         self._spots[key] = spots.started(self._spots[key], seen.presence)
-        urgency = self._casebook.priority(course).name.lower()
+        urgency = self._facts.priority(course).name.lower()
         now_s = m.seconds(frame.pts_ns)
         self._storm = storm.started(self._storm, course.id, urgency, now_s, self._rows.storm_incidents)
         yield from self._ask_features(key)
@@ -208,13 +208,13 @@ class Trigger(Stage):
 
     def _go_on(self, key: Place, course: Course, seen: Seen) -> Outputs:
         frame = seen.frame
-        moment = self._casebook.local(frame.utc_ns)
+        moment = self._facts.local(frame.utc_ns)
         if seen.presence.last_ns == frame.pts_ns:
             course = seeing.noted(course, seen, self._rules)
-            course = portraits.pictured(self.context, course, seen, moment)
+            course = best_frames.keep_best_frame(self.context, course, seen, moment)
         elif seen.known:
             course = seeing.named(course, seen, self._rules)
-        course = self._casebook.judged(course, self._spots[key].visits, moment)
+        course = self._facts.with_rules(course, self._spots[key].visits, moment)
         self._open[key] = course
         if incidents.lasted_s(course) >= self._rows.max_s:
             self._spots[key] = self._spots[key]._replace(cut=course)
@@ -227,9 +227,9 @@ class Trigger(Stage):
             self._asked.pop(course.id)
         if course.id not in self._asked and incidents.news(course) != course.described_as:
             yield from self._ask_description(key)
-        elif 0 < course.holds_until_s <= incidents.dwell_s(course) and course.id not in self._questions.open:
+        elif 0 < course.holds_until_s <= incidents.dwell_s(course) and course.id not in self._pending.by_incident:
             self._open[key] = msgspec.structs.replace(course, holds_until_s=0.0)
-            yield self._wanted(self._open[key], final=False, again=True)
+            yield self._wanted(self._open[key], final=False, recheck=True)
 
     # What is asked and answered
 
@@ -242,7 +242,7 @@ class Trigger(Stage):
             course, encodings=course.encodings + 1, encoded_view=max(course.best_view, 1e-6)
         )
         yield m.FeaturesWanted(
-            incident=course.id, priority=self._casebook.priority(course), keyframe=course.best, box=course.best_box
+            incident=course.id, priority=self._facts.priority(course), keyframe=course.best, box=course.best_box
         )
 
     def _encoded(self, message: m.FeaturesEncoded) -> Outputs:
@@ -267,16 +267,16 @@ class Trigger(Stage):
         self._open[key] = course
         yield self._wanted(course, final=False)
 
-    def _wanted(self, course: Course, *, final: bool, again: bool = False) -> m.DescriptionWanted:
+    def _wanted(self, course: Course, *, final: bool, recheck: bool = False) -> m.DescriptionWanted:
         within_s = self._patience_s if final and not self.context.clock.media else None
-        wanted = self._casebook.wanted(course, within_s, final=final, again=again)
-        self._questions = questions.asked(self._questions, wanted)
+        wanted = self._facts.request(course, within_s, final=final, recheck=recheck)
+        self._pending = pending.asked(self._pending, wanted)
         return wanted
 
     def _described(self, message: m.IncidentDescribed) -> Outputs:
         analysis = message.analysis
         if analysis is None or analysis.status != "pending":
-            self._questions = questions.answered(self._questions, message.incident, message.revision)
+            self._pending = pending.answered(self._pending, message.incident, message.revision)
             self._storm = storm.answered(self._storm, message.incident, analysis.status if analysis else "ok")
         ending = self._ending.get(message.incident)
         if ending is not None and message.revision == ending.course.revision and analysis is not None:
@@ -313,19 +313,19 @@ class Trigger(Stage):
     def _close(self, ending: _Ending, analysis: Analysis) -> Outputs:
         """Tell of the end; where there is no room for it, it waits for some."""
         self._ending[ending.course.id] = ending._replace(analysis=analysis)
-        self._questions = questions.answered(self._questions, ending.course.id)
+        self._pending = pending.answered(self._pending, ending.course.id)
         course = msgspec.structs.replace(ending.course, analysis=analysis)
         if (yield from self._ended(course, ending.ended_by)):
             del self._ending[course.id]
 
     def _close_late(self, ending: _Ending) -> Outputs:
         """End without the last description, which did not come in time; the last verdict that there was still holds."""
-        late = templates.describe(self._casebook.facts(ending.course), "no_answer", status="timeout")
+        late = templates.describe(self._facts.facts(ending.course), "no_answer", status="timeout")
         self._storm = storm.answered(self._storm, ending.course.id, "timeout")
         yield from self._close(ending, msgspec.structs.replace(late, fields=ending.course.analysis.fields))
 
     def _ended(self, course: Course, ended_by: EndedBy) -> Raising:
-        course, event = self._casebook.event(course, "end", ended_by)
+        course, event = self._facts.event(course, "end", ended_by)
         if (spent := self._joules.of.get(course.id)) is not None:
             event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, energy_j=round(spent, 1)))
         if not (yield from self._raiser.raised(event, Weight.END, Closed(course.id))):
@@ -337,10 +337,10 @@ class Trigger(Stage):
     # What is said
 
     def _tell(self, course: Course, operation: telling.Ongoing) -> Raising:
-        course, event = self._casebook.event(course, operation)
+        course, event = self._facts.event(course, operation)
         if operation == "update":
             told = yield from self._raiser.raised(event, Weight.UPDATE, Opened(course))
-            self._raiser.give_up("updates", not told)
+            self._raiser.count_unlogged("updates", not told)
         else:
             weight = Weight.ROUTINE if event.priority is m.Priority.ROUTINE else Weight.URGENT
             numbered = Numbered(course.camera, course.number)
@@ -368,7 +368,7 @@ class Trigger(Stage):
         at = At(message.pts_ns, message.utc_ns)
         yield from self._raiser.device("system.stage_restarted", m.Priority.WARNING, details, at)
         if message.stage == "describe":
-            self._questions, again = questions.lost(self._questions)
+            self._pending, again = pending.after_restart(self._pending)
             yield from again
 
     def _ticked(self, message: m.Ticked, at: At) -> Outputs:
@@ -379,7 +379,7 @@ class Trigger(Stage):
         self._storm, summed_up = storm.passed(self._storm, m.seconds(at.pts_ns), self._rows.storm_incidents)
         if summed_up is not None:
             yield from self._raiser.device("system.storm", m.Priority.WARNING, summed_up, at)
-        yield from self._raiser.look_after_room(at)
+        yield from self._raiser.report_space(at)
         yield from self._cameras.sum_up(at)
         yield from self._end_left_open()
         for ending in list(self._ending.values()):

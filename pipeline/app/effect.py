@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.app import asking, cases, notes
+from pipeline.app import cases, judging, notes
 from pipeline.app.events import remarks
 from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.note.places import Places
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pipeline.app.asking import JudgingTools
+    from pipeline.app.judging import JudgingTools
     from pipeline.app.site import Site
     from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry, Notebook
@@ -87,7 +87,7 @@ def effect(
         NoteError: The notes cannot be read.
         ModelError: The model cannot be used.
     """
-    book, means, reader = notes.notes(site), asking.open_judging_tools(site, model, encoder=encoder), Reader(path)
+    book, means, reader = notes.notes(site), judging.open_judging_tools(site, model, encoder=encoder), Reader(path)
     judged = judge(cases.past(reader, camera), book, means, Places(site.settings), report)
     return summed(judged, book, means.book)._replace(remarks=tuple(remarks(reader)), damaged=bool(reader.damaged))
 
@@ -117,10 +117,10 @@ def judge(
             for (name, facts), entries in zip(past, holding, strict=True)
         ]
 
-    def asks(one: CheckedIncident) -> tuple[Facts, list[str]]:
+    def open_notes(one: CheckedIncident) -> tuple[Facts, list[str]]:
         return one.facts, [one.entries[at].text for at in one.verdict.unheard]
 
-    return asking.judged(means.model, judged, asks, report)
+    return judging.judge_in_two_passes(means.model, judged, open_notes, report)
 
 
 def summed(judged: Sequence[CheckedIncident], book: Notebook, rules: Rulebook) -> NotesEffect:

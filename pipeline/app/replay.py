@@ -1,4 +1,4 @@
-"""Recordings replayed."""
+"""Recordings replay_worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.core.device import heat as boards
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import recordings as inputs
 from pipeline.runtime import replay as replaying
-from pipeline.runtime import replayed
+from pipeline.runtime import replay_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,7 @@ class ReplaySummary(msgspec.Struct, frozen=True):
 
     coverage_percent: float
     elapsed_s: float
-    inputs: list[replayed.RecordingOutcome]
+    inputs: list[replay_worker.RecordingOutcome]
 
 
 class Replayed(NamedTuple):

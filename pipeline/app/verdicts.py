@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from pipeline.app import asking, cases
+from pipeline.app import cases, judging
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 from pipeline.core.note.clauses import compile_note
@@ -23,7 +23,7 @@ from pipeline.core.verdict.verdicts import Judge, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pipeline.app.asking import JudgingTools
+    from pipeline.app.judging import JudgingTools
     from pipeline.core.verdict.speaking import Scores
 
 _SLOTS = ("situation", "expected", "severity", "action")
@@ -144,10 +144,12 @@ def judge(
 ) -> list[JudgedCase]:
     """Judge incidents, with the readings that were confirmed, or with those that the compiler makes of the notes."""
 
-    def asks(one: JudgedCase) -> tuple[Facts, list[str]]:
+    def open_notes(one: JudgedCase) -> tuple[Facts, list[str]]:
         return one.case.facts, [one.case.notes[at] for at in one.verdict.unheard]
 
-    return asking.judged(means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), asks, report)
+    return judging.judge_in_two_passes(
+        means.model, lambda scores: _judge(chosen, means, scores, compile_=compile_), open_notes, report
+    )
 
 
 def _judge(

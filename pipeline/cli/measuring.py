@@ -68,12 +68,12 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
-    from pipeline.app import asking, verdicts
+    from pipeline.app import judging, verdicts
     from pipeline.app.site import open_site
     from pipeline.view import verdicts as view
     from pipeline.view.progress import counting
 
-    means = asking.open_judging_tools(open_site(config, state_dir), model, encoder=not no_encoder)
+    means = judging.open_judging_tools(open_site(config, state_dir), model, encoder=not no_encoder)
     with counting("weighing", quiet=quiet) as report:
         found = verdicts.evaluate(path, means, compile_=compile_, report=report)
     view.show(found, as_json=as_json)

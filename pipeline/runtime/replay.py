@@ -23,7 +23,7 @@ from pipeline.runtime.board import Board
 from pipeline.runtime.clocks import MediaClock
 from pipeline.runtime.loading import preload
 from pipeline.runtime.recordings import like
-from pipeline.runtime.replayed import HEAT, Column, RecordingOutcome, Replaying, count_types, replayed
+from pipeline.runtime.replay_worker import HEAT, Column, RecordingOutcome, ReplayOptions, count_types, replay_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,8 +134,8 @@ class Replay:
         def run() -> int:
             logs.configure("warning", recording=recording.name)
             row = board.row(str(index))
-            given = Replaying(self._settings, self._like, self._stands_for, self._heat, began_utc_ns)
-            outcome = replayed(recording, part, given, row)
+            given = ReplayOptions(self._settings, self._like, self._stands_for, self._heat, began_utc_ns)
+            outcome = replay_recording(recording, part, given, row)
             (part / "outcome.json").write_bytes(msgspec.json.encode(outcome))
             return 0
 

@@ -38,8 +38,8 @@ from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
 from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
-from pipeline.app.asking import JudgingTools
 from pipeline.app.events import Events
+from pipeline.app.judging import JudgingTools
 from pipeline.app.site import open_site
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import BLANK, SPAN, Stated, lasts
+from pipeline.core.text.engine import BLANK, SPAN, Stated, duration_matches
 from pipeline.core.text.english import CARDINALS, plain, plural
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _once(said: re.Match[str], group: Group) -> bool:
 
 
 def _lasts(said: re.Match[str], group: Group) -> bool:
-    return lasts(said, group.longest_s, _HOURS_SLACK_S)
+    return duration_matches(said, group.longest_s, _HOURS_SLACK_S)
 
 
 def _at(name: str) -> str:
@@ -161,11 +161,11 @@ def _without_thing(sentence: str, group: Group) -> tuple[str, str]:
 
 
 _STEPS: tuple[engine.Step[Group], ...] = (
-    engine.reading(_whole),
-    engine.reading(_without_heading),
-    engine.reading(_without_notes),
-    engine.reading(_without_place),
-    engine.reading(_without_thing),
+    engine.step_from(_whole),
+    engine.step_from(_without_heading),
+    engine.step_from(_without_notes),
+    engine.step_from(_without_place),
+    engine.step_from(_without_thing),
     engine.phrases(_PHRASES),
     engine.words(lambda word, _: word in _FREE, _JOINS),
     engine.signs(",", _JOINS),

@@ -131,7 +131,7 @@ def lend(
 
     Args:
         known: Of the camera, this observation included.
-        members: The area's things: `Share.members` of its last observation.
+        members: The area's things: `LentShare.members` of its last observation.
         key: Of the area.
         sight: What the area sees by itself.
         rules: Thresholds.

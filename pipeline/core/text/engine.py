@@ -22,7 +22,7 @@ BLANK = " · "
 """Stands where a fact or a name was read, so that words beside it do not join."""
 
 SPAN = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>seconds?|s|minutes?|min|hours?|h)\b"
-"""The pattern of a duration; see `lasts`."""
+"""The pattern of a duration; see `duration_matches`."""
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -42,7 +42,7 @@ def any_of(texts: Iterable[str]) -> str:
     return f"({quoted})" if len(found) > 1 else quoted
 
 
-def perhaps(grammar: str) -> str:
+def optional(grammar: str) -> str:
     """What may be left out; of nothing, nothing."""
     return f"({grammar})?" if grammar else ""
 
@@ -98,7 +98,7 @@ def fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> st
     return read.fault
 
 
-def reading(read_part: Callable[[str, Subject], tuple[str, str]]) -> Step[Subject]:
+def step_from(read_part: Callable[[str, Subject], tuple[str, str]]) -> Step[Subject]:
     """A step of its own kind: from what is left of a sentence to what is left then, and what is wrong."""
 
     def step(read: Progress, subject: Subject) -> Progress:
@@ -160,7 +160,7 @@ def each_told(due: Callable[[Subject], Mapping[str, int]]) -> Step[Subject]:
     return step
 
 
-def lasts(said: re.Match[str], seconds: int, hours_slack_s: float) -> bool:
+def duration_matches(said: re.Match[str], seconds: int, hours_slack_s: float) -> bool:
     """Whether a duration (`SPAN`) is the one that was measured, rounded to its unit; of hours, so closely."""
     size = _UNITS_S[said["unit"][0]]
     slack_s = {1: 0.0, 60: 30.0, 3600: hours_slack_s}[size]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import BLANK, SPAN, Stated, lasts
+from pipeline.core.text.engine import BLANK, SPAN, Stated, duration_matches
 from pipeline.core.text.english import CARDINALS, ORDINALS, plain, plural
 from pipeline.core.text.sentences import group, rules
 
@@ -147,10 +147,12 @@ def _names(facts: Facts) -> set[str]:
 
 
 _STEPS: tuple[engine.Step[Facts], ...] = (
-    engine.reading(_whole),
-    engine.reading(_without_names),
-    engine.phrases((Stated("how long", SPAN, lambda said, facts: lasts(said, facts.track.dwell_s, _HOURS_SLACK_S)),)),
-    engine.reading(_without_rules),
+    engine.step_from(_whole),
+    engine.step_from(_without_names),
+    engine.phrases(
+        (Stated("how long", SPAN, lambda said, facts: duration_matches(said, facts.track.dwell_s, _HOURS_SLACK_S)),)
+    ),
+    engine.step_from(_without_rules),
     engine.words(_known, joins=".:"),
 )
 """How a sentence about an incident is read."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.core.incident.rules import spoken_as
 from pipeline.core.text import engine
-from pipeline.core.text.engine import any_of, at_place, perhaps
+from pipeline.core.text.engine import any_of, at_place, optional
 from pipeline.core.text.english import ORDINALS, article, in_words, plain, plural, spoken
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _seen(facts: Facts) -> str:
     own = facts.object.class_ not in PEDESTRIANS  # what a person is seen with is no other kind of person
     tags = [plain(tag) for tag in facts.tags if tag != facts.object.class_]
     seen = [_one_of(tag) if tag.endswith("ing") or (own and tag in KINDS) else f"with {_one_of(tag)}" for tag in tags]
-    return perhaps(f'", perhaps " {any_of(seen)} ","') if seen else ""
+    return optional(f'", perhaps " {any_of(seen)} ","') if seen else ""
 
 
 def _does_where(facts: Facts) -> str:
@@ -112,13 +112,13 @@ def _does_where(facts: Facts) -> str:
 
 
 def _how_long(facts: Facts) -> str:
-    return perhaps(any_of([f" for {spoken(facts.track.dwell_s)}"])) if facts.track.dwell_s > 1 else ""
+    return optional(any_of([f" for {spoken(facts.track.dwell_s)}"])) if facts.track.dwell_s > 1 else ""
 
 
 def _when(facts: Facts) -> str:
     day, at = facts.weekday, facts.local_time
     found = [f" on {day}", f" at {at}", f" on {day} at {at}"] if at else []
-    return perhaps(any_of([*found, " at night"] if facts.light == "night" else found))
+    return optional(any_of([*found, " at night"] if facts.light == "night" else found))
 
 
 def _visits(facts: Facts) -> str:
@@ -126,7 +126,7 @@ def _visits(facts: Facts) -> str:
     if visits <= 1:
         return ""
     counted = ORDINALS[visits] if visits < len(ORDINALS) else f"number {visits}"
-    return perhaps(any_of([f", the {counted} visit within an hour"]))
+    return optional(any_of([f", the {counted} visit within an hour"]))
 
 
 def rules(facts: Facts) -> list[str]:

@@ -10,7 +10,7 @@ from pipeline.core import messages as m
 from pipeline.core.device.limits import Limits, Rung
 from pipeline.core.incident import areas
 from pipeline.core.text import templates
-from stages import portraits
+from stages import best_frames
 from stages.journal import Journal, Weight
 from stages.trigger import Trigger
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, logged, picture, seen
@@ -537,7 +537,7 @@ def test_an_incident_is_given_up_once_however_often_it_was_tried(camera, full):
 def test_a_failure_in_the_middle_of_a_start_does_not_lose_the_incident(camera, monkeypatch):
     gate = camera()
     calls = []
-    real = portraits.pictured
+    real = best_frames.keep_best_frame
 
     def fails_once(*given):
         calls.append(given)
@@ -545,7 +545,7 @@ def test_a_failure_in_the_middle_of_a_start_does_not_lose_the_incident(camera, m
             raise OSError(24, "Too many open files")
         return real(*given)
 
-    monkeypatch.setattr(portraits, "pictured", fails_once)
+    monkeypatch.setattr(best_frames, "keep_best_frame", fails_once)
     for count in range(12):
         with contextlib.suppress(OSError):
             gate.see(count / 4, seen(box=HERE))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pipeline.core.device import energy
-from pipeline.core.incident import cameras, desk, incidents, questions, room, spots
+from pipeline.core.incident import cameras, desk, incidents, log_space, pending, spots
 from pipeline.core.incident.cameras import Camera
 from pipeline.core.incident.desk import Desk
 from pipeline.core.incident.flapping import MAX_TOLD
+from pipeline.core.incident.log_space import LogSpace
+from pipeline.core.incident.pending import PendingDescriptions
 from pipeline.core.incident.presence import Presence
-from pipeline.core.incident.questions import Questions
-from pipeline.core.incident.room import Room
 from pipeline.core.incident.spots import Spot
 from pipeline.core.messages import DescriptionWanted, Priority
 from tests.fakes import NS, course, facts, frame
@@ -24,33 +24,33 @@ def wanted(incident="inc-1", revision=1):
 
 
 def test_a_question_is_open_until_it_is_answered_at_its_revision():
-    asked = questions.asked(Questions(), wanted(revision=2))
-    assert questions.answered(asked, "inc-1", 1) == asked
-    assert questions.answered(asked, "inc-2") == asked
-    assert questions.answered(asked, "inc-1", 2) == questions.answered(asked, "inc-1") == Questions()
+    asked = pending.asked(PendingDescriptions(), wanted(revision=2))
+    assert pending.answered(asked, "inc-1", 1) == asked
+    assert pending.answered(asked, "inc-2") == asked
+    assert pending.answered(asked, "inc-1", 2) == pending.answered(asked, "inc-1") == PendingDescriptions()
 
 
 def test_what_was_lost_is_asked_again_once():
-    asked = questions.asked(questions.asked(Questions(), wanted()), wanted("inc-2"))
-    once, again = questions.lost(asked)
+    asked = pending.asked(pending.asked(PendingDescriptions(), wanted()), wanted("inc-2"))
+    once, again = pending.after_restart(asked)
     assert [one.incident for one in again] == ["inc-1", "inc-2"]
-    assert questions.lost(once) == (Questions(), ())
+    assert pending.after_restart(once) == (PendingDescriptions(), ())
 
 
 def test_trouble_is_told_once_and_the_end_of_it_after_a_while():
-    known, tell = room.step(Room(), NS, trouble=True)
+    known, tell = log_space.report_due(LogSpace(), NS, trouble=True)
     assert tell
-    known = room.after_report(NS, trouble=True)
-    assert room.step(known, 2 * NS, trouble=True) == (Room(2 * NS), False)
-    assert room.step(known, 10 * NS, trouble=False)[1] is False
-    assert room.step(known, 11 * NS, trouble=False)[1] is True
-    assert room.step(Room(), NS, trouble=False) == (Room(), False)
+    known = log_space.after_report(NS, trouble=True)
+    assert log_space.report_due(known, 2 * NS, trouble=True) == (LogSpace(2 * NS), False)
+    assert log_space.report_due(known, 10 * NS, trouble=False)[1] is False
+    assert log_space.report_due(known, 11 * NS, trouble=False)[1] is True
+    assert log_space.report_due(LogSpace(), NS, trouble=False) == (LogSpace(), False)
 
 
 def test_what_found_no_room_is_counted_by_kind_and_never_less_than_none():
-    known = room.given_up(room.given_up(Room(), "updates"), "starts", 2)
-    assert (known.total, known.untold) == (3, {"starts_given_up": 2, "updates_given_up": 1})
-    assert room.given_up(Room(), "starts", -1) == Room()
+    known = log_space.count_unlogged(log_space.count_unlogged(LogSpace(), "updates"), "starts", 2)
+    assert (known.total, known.as_details) == (3, {"starts_given_up": 2, "updates_given_up": 1})
+    assert log_space.count_unlogged(LogSpace(), "starts", -1) == LogSpace()
 
 
 def test_a_camera_of_which_nothing_came_is_waited_for_by_nobody():

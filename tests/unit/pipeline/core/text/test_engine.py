@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import SPAN, Stated, any_of, at_place, lasts, perhaps
+from pipeline.core.text.engine import SPAN, Stated, any_of, at_place, duration_matches, optional
 
 
 class Boats(NamedTuple):
@@ -19,15 +19,15 @@ class Boats(NamedTuple):
 
 PARTS = (
     lambda boats: any_of([f" {boats.number} boats"]),
-    lambda boats: perhaps(any_of([" wait", " lie"])) if boats.number else "",
+    lambda boats: optional(any_of([" wait", " lie"])) if boats.number else "",
     lambda boats: any_of([f" for {boats.minutes} minutes"]) if boats.minutes else "",
 )
 STEPS = (
-    engine.reading(lambda rest, _: (rest, "" if rest.endswith(".") else "it is no sentence")),
+    engine.step_from(lambda rest, _: (rest, "" if rest.endswith(".") else "it is no sentence")),
     engine.phrases(
         (
             Stated("how many", r"(\d+) boats", lambda said, boats: int(said[1]) == boats.number),
-            Stated("how long", SPAN, lambda said, boats: lasts(said, boats.minutes * 60, 1800.0)),
+            Stated("how long", SPAN, lambda said, boats: duration_matches(said, boats.minutes * 60, 1800.0)),
         )
     ),
     engine.words(lambda word, _: word in {"wait", "lie", "for"}, ".:"),
@@ -62,7 +62,7 @@ def test_a_sentence_says_every_fact_once_and_nothing_else(sentence, fault):
 
 def test_the_first_fault_ends_the_reading():
     read = []
-    steps = (engine.reading(lambda rest, _: (rest, "no")), engine.reading(lambda rest, _: (read.append(rest), "")))
+    steps = (engine.step_from(lambda rest, _: (rest, "no")), engine.step_from(lambda rest, _: (read.append(rest), "")))
     assert engine.fault("x.", None, steps) == "no"
     assert read == []
 

@@ -1,4 +1,4 @@
-"""The picture of an incident: the frame that shows its thing best, copied where it stays."""
+"""Keyframes of incidents: the frame that shows the thing best is copied out of the camera's ring."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pipeline.core.stage import StageContext
     from pipeline.core.vocabulary import Light
 
-_BETTER = 1.2  # a view must be so much better to be worth a copy
+_COPY_RATIO = 1.2  # a view must be so much better to be worth a copy
 _SPARSE = 16  # every so many-th pixel tells the light of a picture
 
 
-def pictured(context: StageContext, course: Course, seen: Seen, moment: datetime) -> Course:
-    """Keep the frame where it shows the thing better than any before; the ring moves on, the copy stays."""
+def keep_best_frame(context: StageContext, course: Course, seen: Seen, moment: datetime) -> Course:
+    """Copy the frame if it shows the thing better than any before: the ring that it lies in is overwritten soon."""
     frame = seen.frame
     shown = [one for one in seen.found if one.group == course.group]
     best = max(shown, key=incidents.view, default=None)
     view = incidents.view(best) if best else 0.0
-    if course.best is not None and view <= _BETTER * course.best_view:
+    if course.best is not None and view <= _COPY_RATIO * course.best_view:
         return course
     try:
         with context.rings[frame.camera].reading(frame) as planes:
@@ -45,12 +45,12 @@ def pictured(context: StageContext, course: Course, seen: Seen, moment: datetime
 
 
 def warm_up() -> None:
-    """Use once what is imported when it is first used: in the middle of an incident there may be no file to be had."""
+    """Trigger imports that happen at first use: later they may fail, as no more files can be opened."""
     np.percentile(np.zeros(4, np.int16), 99)
 
 
 def _light(planes: Planes, moment: datetime | None) -> Light:
-    """Judge a sparse grid of pixels; colour is the strongest percent, as a yard is mostly grey by day too."""
+    """Judge a sparse grid of pixels; colour: 99th percentile of the distance from grey, as most of a yard is grey."""
     luma = float(planes.y[::_SPARSE, ::_SPARSE].mean())
     sparse = max(1, _SPARSE // 2)
     chroma = np.concatenate([plane[::sparse, ::sparse].reshape(-1) for plane in (planes.u, planes.v)])

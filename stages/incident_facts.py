@@ -1,4 +1,4 @@
-"""What an incident amounts to where it happens: its area, its facts, its priority, and the events about it."""
+"""What follows for an incident from the settings: its area, facts, priority and rules, and the events about it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pipeline.core.vocabulary import EndedBy, Nanoseconds
 
 
-class Casebook:
-    """Looks up what holds for an incident.
+class IncidentFacts:
+    """Evaluates incidents; it keeps nothing of them but the settings.
 
     Attributes:
-        areas: Of every camera, by key.
+        areas: `areas[camera][key]` is an area of a camera.
     """
 
     def __init__(self, context: StageContext) -> None:
@@ -36,7 +36,7 @@ class Casebook:
         self._uris = context.uris
 
     def area(self, course: Course) -> Area:
-        """Where it is; also of an incident whose camera or zone is in the configuration no more."""
+        """Where it is; also where its camera or zone is no longer in the configuration."""
         return self.areas.get(course.camera, {}).get(course.area) or areas.gone(course.camera, course.area)
 
     def local(self, utc_ns: Nanoseconds) -> datetime:
@@ -51,13 +51,13 @@ class Casebook:
         """How urgent it is."""
         return incidents.priority(course, self.area(course), self._priorities)
 
-    def judged(self, course: Course, visits: tuple[Visit, ...], moment: datetime) -> Course:
-        """Note which rules it hits, and how many visits there were within the hour."""
+    def with_rules(self, course: Course, visits: tuple[Visit, ...], moment: datetime) -> Course:
+        """Return it with the rules that it hits, and the visits within the hour."""
         hit = rules.rules_hit(course, self.area(course), moment if times.clock_is_set(moment) else None)
         return msgspec.structs.replace(course, rules=hit, visits=incidents.visits(visits, course))
 
-    def wanted(self, course: Course, within_s: float | None, *, final: bool, again: bool) -> DescriptionWanted:
-        """Ask for a description; `again`: only where it is another than was told."""
+    def request(self, course: Course, within_s: float | None, *, final: bool, recheck: bool) -> DescriptionWanted:
+        """Return a request for a description; `recheck`: answered only if the verdict is another than before."""
         fields = course.analysis.fields
         return DescriptionWanted(
             incident=course.id,
@@ -66,12 +66,12 @@ class Casebook:
             facts=self.facts(course),
             final=final,
             within_s=within_s,
-            previous_verdict=fields if again and not isinstance(fields, msgspec.UnsetType) else None,
+            previous_verdict=fields if recheck and not isinstance(fields, msgspec.UnsetType) else None,
         )
 
     def event(
         self, course: Course, operation: Literal["start", "update", "end"], ended_by: EndedBy | None = None
     ) -> tuple[Course, EventRaised]:
-        """Return an event about it, and it with the event counted."""
+        """Return it with its revision counted and its best picture added, and the event about it."""
         uri = self._uris.get(course.camera, "")
         return telling.incident_event(course, operation, self.facts(course), self.priority(course), uri, ended_by)

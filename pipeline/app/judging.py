@@ -1,4 +1,4 @@
-"""What verdicts are made with; and what a language model says of notes and incidents, asked in a process of its own."""
+"""The tools that verdicts are made with, and judging a batch of incidents with a model in a process of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JudgingTools(NamedTuple):
         book: The rules.
         lexicon: The words of notes.
         similarity: The sentence encoder; None: words alone say which note speaks of what.
-        model: The language model that is asked about the others; None: none.
+        model: The language model that is asked about notes that words and encoder leave undecided; None: none.
     """
 
     book: Rulebook
@@ -64,26 +64,26 @@ def open_judging_tools(site: Site, model: str, *, encoder: bool) -> JudgingTools
     )
 
 
-class _Heard(msgspec.Struct, frozen=True):
-    """Scores of some notes for one sight."""
+class _NoteScores(msgspec.Struct, frozen=True):
+    """The model's scores of some notes for what was seen of one incident."""
 
     seen: str
     notes: list[str]
     scores: list[float | None]
 
 
-def judged(
+def judge_in_two_passes(
     model: Installed | None,
     judge: Callable[[Scores | None], list[_Judged]],
-    asks: Callable[[_Judged], tuple[Facts, Sequence[str]]],
+    open_notes: Callable[[_Judged], tuple[Facts, Sequence[str]]],
     report: Callable[[int, int], None],
 ) -> list[_Judged]:
-    """Judge incidents with what a model says of the notes that are open without it.
+    """Judge incidents twice: first to find the notes that are undecided, then with what a model says of those.
 
     Args:
         model: None: words and the sentence encoder judge alone.
         judge: Judges them all with some scores.
-        asks: The facts of an incident that was judged, and the notes that are open.
+        open_notes: Returns the facts of an incident that was judged, and the notes that words leave undecided.
         report: Called with how many incidents the model was asked about, and of how many.
 
     Raises:
@@ -91,16 +91,16 @@ def judged(
     """
     if model is None:
         return judge(None)
-    asked = [asks(one) for one in judge(_unknown)]
-    return judge(scores(model, [one for one in asked if one[1]], report))
+    asked = [open_notes(one) for one in judge(_score_nothing)]
+    return judge(ask_model(model, [one for one in asked if one[1]], report))
 
 
-def _unknown(_: Facts, notes: Sequence[str]) -> list[float | None]:
+def _score_nothing(_: Facts, notes: Sequence[str]) -> list[float | None]:
     """Score no note: with it, a judge says which ones it would ask a model about."""
     return [None for _ in notes]
 
 
-def scores(
+def ask_model(
     model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], report: Callable[[int, int], None]
 ) -> Scores:
     """Ask a model about incidents and notes; what was not asked stays unknown.
@@ -117,17 +117,17 @@ def scores(
         )
     known: dict[tuple[str, str], float | None] = {}
     report(0, len(asked))
-    for done, heard in enumerate(apart("eval", lambda: _ask(model, scale, asked), _Heard), 1):
+    for done, heard in enumerate(apart("eval", lambda: _ask(model, scale, asked), _NoteScores), 1):
         known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
         report(done, len(asked))
     return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
 
 
-def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_Heard]:
-    """In a process of its own."""
+def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_NoteScores]:
+    """Ask in a child process; yield what the model says of each incident."""
     loaded = opening.open_model(model.path, EngineOptions(cores.threads()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
         for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):
             pass
-        yield _Heard(seen_in(facts), list(notes), weigher.scores(facts, notes))
+        yield _NoteScores(seen_in(facts), list(notes), weigher.scores(facts, notes))

@@ -1,4 +1,4 @@
-"""One recording replayed, in a worker's process: on a board of its own where heat matters."""
+"""Replays one recording in a worker process; if heat matters, on a simulated device of its own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RecordingOutcome(msgspec.Struct, kw_only=True):
 
 
 class Column(IntEnum):
-    """What a worker tells of its recording on the board."""
+    """Columns of the status row in which a worker reports its progress."""
 
     FRAMES = 0
     MEDIA_NS = 1
@@ -63,14 +63,14 @@ class Column(IntEnum):
     PERMILLE = 3  # of the recording, as far as the container says how long it is
 
 
-class Replaying(NamedTuple):
+class ReplayOptions(NamedTuple):
     """What a worker needs to know beside its recording.
 
     Attributes:
         settings: As configured.
         like: The camera whose zones and rules hold.
         stands_for: Its name, for the notes; empty: none.
-        heat: The board that warms up; None: heat does not matter.
+        heat: The simulated device that warms up; None: heat does not matter.
         began_utc_ns: When the recordings began; None: as each file says.
     """
 
@@ -81,16 +81,16 @@ class Replaying(NamedTuple):
     began_utc_ns: int | None
 
 
-def replayed(
-    recording: Recording, part: Path, given: Replaying, row: np.ndarray[tuple[int], np.dtype[np.int64]]
+def replay_recording(
+    recording: Recording, part: Path, given: ReplayOptions, row: np.ndarray[tuple[int], np.dtype[np.int64]]
 ) -> RecordingOutcome:
     """Replay one recording.
 
     Args:
         recording: Which.
-        part: A folder of its own, for its events and pictures.
+        part: The folder for its events and pictures.
         given: What is the same for all.
-        row: Of the board, by `Column`: how far it is.
+        row: Its row of the status board, by `Column`.
     """
     limits = Held()
     heated = HeatedRun(given.heat, limits, part / "board") if given.heat else None
@@ -123,7 +123,7 @@ def replayed(
     return outcome
 
 
-def _settings(recording: Recording, part: Path, given: Replaying) -> Settings:
+def _settings(recording: Recording, part: Path, given: ReplayOptions) -> Settings:
     camera = msgspec.structs.replace(given.like, source=address(recording.path))
     emit = msgspec.structs.replace(
         given.settings.emit,
@@ -136,7 +136,7 @@ def _settings(recording: Recording, part: Path, given: Replaying) -> Settings:
     return msgspec.structs.replace(given.settings, cameras={recording.camera: camera}, emit=emit)
 
 
-def _context(recording: Recording, part: Path, given: Replaying, settings: Settings, limits: Held) -> StageContext:
+def _context(recording: Recording, part: Path, given: ReplayOptions, settings: Settings, limits: Held) -> StageContext:
     frames, began = given.settings.frames, given.began_utc_ns
     return StageContext(
         settings=settings,
