@@ -28,7 +28,8 @@ _SPARSE = 16  # every so many-th pixel tells the light of a picture
 def keep_best_frame(context: StageContext, course: Course, seen: Seen, moment: datetime) -> Course:
     """Copy the frame if it shows the thing better than any before: the ring that it lies in is overwritten soon."""
     frame = seen.frame
-    shown = [one for one in seen.found if one.group == course.group]
+    found = [thing.detection for thing in seen.things if thing.detection is not None]
+    shown = [one for one in found if one.group == course.group]
     best = max(shown, key=incidents.view, default=None)
     view = incidents.view(best) if best else 0.0
     if course.best is not None and view <= _COPY_RATIO * course.best_view:
@@ -39,7 +40,7 @@ def keep_best_frame(context: StageContext, course: Course, seen: Seen, moment: d
             light = _light(planes, moment if times.clock_is_set(moment) else None)
     except FrameOverwrittenError:
         return course
-    box = best.box if best else around(seen.boxes) if seen.boxes else WHOLE
+    box = best.box if best else around(tuple(one.box for one in seen.things)) if seen.things else WHOLE
     kept = msgspec.structs.replace(frame, sequence=sequence)
     return msgspec.structs.replace(course, best=kept, best_box=box, best_view=view, light=light)
 

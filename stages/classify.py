@@ -1,34 +1,49 @@
-"""Classify: the resident detector looks where something moves, at a bounded rate."""
+"""Classify: the resident detector looks where something moves, at a bounded rate, and things are followed."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import cv2
+import msgspec
 
 from models import catalog
 from models.detectors import NanoDet
 from pipeline.core.device.limits import Rung
 from pipeline.core.geometry import rounded
-from pipeline.core.incident import standing
-from pipeline.core.messages import Detection, MotionMeasured, SceneClassified
+from pipeline.core.incident import areas
+from pipeline.core.messages import MotionMeasured, SceneClassified
 from pipeline.core.stage import Stage
 from pipeline.core.times import Pace
+from pipeline.core.track import looking, pieces
+from pipeline.core.track.sight import Detection, Sight, TrackRules
+from pipeline.core.track.thing import report
+from pipeline.core.track.tracker import Tracker, on_their_way, step
+from stages.colours import colours
+from stages.patches import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.core.frames import Planes
     from pipeline.core.geometry import Box
     from pipeline.core.messages import AnyMessage, FrameRef
     from pipeline.core.stage import Outputs
     from pipeline.core.vocabulary import CameraId
 
 
-class _Watch:
+_NUMBERS_A_LIFE = 1_000_000  # after a restart no number is given again in an incident that goes on
+
+
+class _Camera:
     """What is kept of one camera."""
 
-    def __init__(self, looks_per_s: float, still_looks_per_s: float) -> None:
+    def __init__(self, looks_per_s: float, still_looks_per_s: float, lives: int) -> None:
         self.pace = Pace(looks_per_s)
         self.still_pace = Pace(still_looks_per_s)
-        self.standing: tuple[standing.Standing, ...] = ()
+        self.tracker = Tracker(things_born=lives * _NUMBERS_A_LIFE)
+        self.patches = Patches()
 
 
 class Classify(Stage):
@@ -40,54 +55,71 @@ class Classify(Stage):
         settings = self.context.settings.classify
         self._detector = NanoDet(catalog.verified(settings.model), min_likelihood=settings.min_likelihood)
         self._detector.warm_up()
-        self._watches: dict[CameraId, _Watch] = {}
+        self._rules = TrackRules(max_still_s=settings.max_still_s)
+        self._cameras: dict[CameraId, _Camera] = {}
 
     def handle(self, message: AnyMessage) -> Outputs:
-        """Yield SceneClassified for every MotionMeasured, with detections when it was time to look."""
+        """Yield SceneClassified for every MotionMeasured, with the things that are followed."""
         assert isinstance(message, MotionMeasured)
-        settings, camera, now = self.context.settings.classify, message.frame.camera, message.frame.pts_ns
-        if camera not in self._watches:
-            self._watches[camera] = _Watch(settings.looks_per_s, settings.still_looks_per_s)
-        watch = self._watches[camera]
-        regions = self._regions(watch, message)
-        if not regions:
-            yield _scene(message, None)
-            return
-        found = self._looked(message.frame, regions)
-        watch.standing = standing.noted(watch.standing, found, message.boxes, regions, now)
-        still = standing.still_there(watch.standing, message.boxes, now, settings.max_still_s)
-        yield _scene(message, found, tuple(one.detection.box for one in still if one.seen_ns == now))
+        settings, frame = self.context.settings, message.frame
+        if frame.camera not in self._cameras:
+            rows = settings.classify
+            self._cameras[frame.camera] = _Camera(rows.looks_per_s, rows.still_looks_per_s, self.context.lives)
+        camera, row = self._cameras[frame.camera], settings.cameras[frame.camera]
+        boxes = areas.unmasked(message.boxes, row)
+        rules = self._rules.for_height(frame.height if frame.rotation in (0, 180) else frame.width)
+        looked_at = self._regions(camera, () if message.global_change else boxes, frame.pts_ns)
+        sight = Sight(
+            frame.pts_ns,
+            boxes,
+            message.global_change,
+            blurred=tuple(box for box in message.blurred if box in boxes),
+            looked_at=looked_at,
+        )
+        with self._pixels(camera, frame, needed=bool(looked_at)) as planes:
+            if planes is not None:
+                found = self._look(planes, frame, looked_at, camera.tracker) if looked_at else None
+                sight = sight._replace(
+                    detections=found and [one for one in found if areas.unmasked((one.box,), row)],
+                    carried=camera.patches.find(planes, frame.rotation),
+                )
+            camera.tracker = step(camera.tracker, sight, rules)
+            if planes is not None:
+                camera.patches.keep(planes, frame.rotation, on_their_way(camera.tracker))
+        yield SceneClassified(
+            frame=frame,
+            area_ratio=message.area_ratio,
+            looked=bool(looked_at),
+            things=tuple(report(thing, frame.pts_ns, rules) for thing in camera.tracker.things),
+        )
 
-    def _regions(self, watch: _Watch, message: MotionMeasured) -> tuple[Box, ...]:
-        """Where to look this time: at what moves, and now and then at what stopped."""
+    @contextmanager
+    def _pixels(self, camera: _Camera, frame: FrameRef, *, needed: bool) -> Iterator[Planes | None]:
+        """The picture, where something in it is looked at or found again; None: nothing is."""
+        if not needed and not camera.tracker.things:
+            yield None
+            return
+        with self.context.rings[frame.camera].reading(frame) as planes:
+            yield planes
+
+    def _regions(self, camera: _Camera, moving: tuple[Box, ...], now_ns: int) -> tuple[Box, ...]:
+        """Where to look this time: at what moves and what is on its way, and now and then at what stopped."""
         if self.context.limits.get().rung >= Rung.MOTION:
             return ()
-        settings, now = self.context.settings.classify, message.frame.pts_ns
-        moving = () if message.global_change else message.boxes
-        still = standing.still_there(watch.standing, moving, now, settings.max_still_s)
+        settings = self.context.settings.classify
+        on_its_way, stopped = looking.known(camera.tracker.things, moving, camera.tracker.watch.at_ns, self._rules)
         regions: tuple[Box, ...] = ()
-        if moving and watch.pace.due(now):
-            regions = standing.crops(moving, settings.max_crops)
-        if still and watch.still_pace.due(now):
-            regions += standing.crops(tuple(one.detection.box for one in still), settings.max_crops)
+        if (moving or on_its_way) and camera.pace.due(now_ns):
+            regions = looking.choose(moving, on_its_way, settings.max_crops)
+        if stopped and camera.still_pace.due(now_ns):
+            regions += looking.choose((), stopped, settings.max_crops)
         return regions
 
-    def _looked(self, frame: FrameRef, regions: tuple[Box, ...]) -> tuple[Detection, ...]:
-        with self.context.rings[frame.camera].reading(frame) as planes:
-            found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
-        told = (Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found)
-        return standing.apart(told)
-
-
-def _scene(
-    message: MotionMeasured, detections: tuple[Detection, ...] | None, standing: tuple[Box, ...] = ()
-) -> SceneClassified:
-    return SceneClassified(
-        frame=message.frame,
-        boxes=message.boxes,
-        area_ratio=message.area_ratio,
-        global_change=message.global_change,
-        blurred=message.blurred,
-        detections=detections,
-        standing=standing,
-    )
+    def _look(self, planes: Planes, frame: FrameRef, regions: tuple[Box, ...], tracker: Tracker) -> list[Detection]:
+        """What is seen there; pieces of one thing are one."""
+        known = [thing.box for thing in tracker.things if thing.confirmed]
+        found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
+        things = pieces.join(
+            (Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found), known
+        )
+        return [msgspec.structs.replace(one, colours=colours(planes, one.box, frame.rotation)) for one in things]

@@ -11,10 +11,9 @@ import msgspec
 from pipeline.core import messages as m
 from pipeline.core.device import energy
 from pipeline.core.device.limits import Rung
-from pipeline.core.incident import incidents, pending, seeing, spots, storm, things
+from pipeline.core.incident import incidents, pending, seeing, spots, storm, whereabouts
 from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.incident.pending import PendingDescriptions
-from pipeline.core.incident.sight import PresenceRules
 from pipeline.core.incident.spots import Spot
 from pipeline.core.incident.storm import Storm
 from pipeline.core.stage import Stage
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Analysis, Details
     from pipeline.core.incident import telling
     from pipeline.core.incident.incidents import Course
-    from pipeline.core.incident.seeing import Seen, SeenScene
+    from pipeline.core.incident.seeing import Seen
     from pipeline.core.stage import Outputs, StageContext
     from stages.raising import Raising
 
@@ -60,9 +59,8 @@ class Trigger(Stage):
     def __init__(self, context: StageContext) -> None:
         super().__init__(context)
         self._rows = context.settings.trigger
-        self._rules = PresenceRules(quiet_gap_s=self._rows.gap_s)
         self._facts = IncidentFacts(context)
-        self._known: dict[CameraId, things.Known] = {}  # of cameras with zones
+        self._where: dict[CameraId, dict[int, whereabouts.Place]] = {}  # things, by number
         self._spots: defaultdict[Place, Spot] = defaultdict(Spot)
         self._open: dict[Place, Course] = {}
         self._ending: dict[IncidentId, _Ending] = {}
@@ -155,31 +153,21 @@ class Trigger(Stage):
         frame = message.frame
         camera = frame.camera
         yield from self._cameras.seen(camera, At(frame.pts_ns, frame.utc_ns))
-        row, places = self.context.settings.cameras[camera], self._facts.areas[camera]
-        scene = seeing.placed(message, row, places)
-        if row.zones:
-            rules_now = seeing.rules_for(self._rules, frame)
-            self._known[camera] = seeing.watched(self._known.get(camera, things.Known()), scene, rules_now)
+        places = self._facts.areas[camera]
+        self._where[camera] = whereabouts.step(self._where.get(camera, {}), message.things, places, frame.pts_ns)
         for key in places:
-            yield from self._seen_in((camera, key), scene)
+            yield from self._seen_in((camera, key), message)
 
-    def _seen_in(self, key: Place, scene: SeenScene) -> Outputs:
-        frame, course, before = scene.message.frame, self._open.get(key), self._spots[key]
-        if course is None and frame.pts_ns < before.blind_ns:
+    def _seen_in(self, key: Place, scene: m.SceneClassified) -> Outputs:
+        course, before = self._open.get(key), self._spots[key]
+        if course is None and scene.frame.pts_ns < before.blind_ns:
             return
-        rules_now = seeing.rules_for(self._rules, frame)
-        spot, seen, change = seeing.looked(
-            before, scene, key[1], self._known.get(key[0]), rules_now, active=course is not None
-        )
-        self._spots[key] = spot
-        if change == "start" and course is None:  # which is tried again with the next sight if it does not succeed
-            was = before.presence
-            waiting = seen.presence._replace(active=False, began_ns=was.began_ns, last_ns=was.last_ns)
-            self._spots[key] = spot._replace(presence=waiting)
-            yield from self._start(key, seen)
-            return
-        if change == "stop" and course is not None:
+        seen, change = seeing.see(before, scene, self._where[key[0]], course, key=key[1], gap_s=self._rows.gap_s)
+        if course is not None and change in {"stop", "next"}:
             yield from self._over(key, course, "quiet")
+        if change in {"start", "next"}:
+            yield from self._start(key, seen)  # which is tried again with the next sight if it does not succeed
+            return
         self._spots[key] = self._spots[key]._replace(presence=seen.presence)
         if change is None and course is not None:
             yield from self._go_on(key, course, seen)
@@ -190,7 +178,7 @@ class Trigger(Stage):
         course = incidents.begun(*key, number, Nanoseconds(seen.presence.began_ns), frame)
         moment = self._facts.local(course.began_utc_ns)
         gap_s = self._rows.gap_s + self._rows.blind_s + (_REPLACED_S if self.context.lives else 0.0)
-        course = spots.continued(self._spots[key], seeing.noted(course, seen, self._rules), gap_s)
+        course = spots.continued(self._spots[key], seeing.note(course, seen), gap_s)
         course = best_frames.keep_best_frame(self.context, course, seen, moment)
         course = self._facts.with_rules(course, self._spots[key].visits, moment)
         if not (yield from self._tell(course, "start")):
@@ -209,11 +197,9 @@ class Trigger(Stage):
     def _go_on(self, key: Place, course: Course, seen: Seen) -> Outputs:
         frame = seen.frame
         moment = self._facts.local(frame.utc_ns)
-        if seen.presence.last_ns == frame.pts_ns:
-            course = seeing.noted(course, seen, self._rules)
+        if seen.things:
+            course = seeing.note(course, seen)
             course = best_frames.keep_best_frame(self.context, course, seen, moment)
-        elif seen.known:
-            course = seeing.named(course, seen, self._rules)
         course = self._facts.with_rules(course, self._spots[key].visits, moment)
         self._open[key] = course
         if incidents.lasted_s(course) >= self._rows.max_s:
@@ -230,6 +216,8 @@ class Trigger(Stage):
         elif 0 < course.holds_until_s <= incidents.dwell_s(course) and course.id not in self._pending.by_incident:
             self._open[key] = msgspec.structs.replace(course, holds_until_s=0.0)
             yield self._wanted(self._open[key], final=False, recheck=True)
+        elif incidents.has_news(course, frame.pts_ns, self._rows.min_update_s):
+            yield from self._tell(course, "update")
 
     # What is asked and answered
 

@@ -14,10 +14,13 @@ from pipeline.core.events import EventData
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.frames import Planes
 from pipeline.core.incident.areas import Area
-from pipeline.core.incident.incidents import Course, recognised
-from pipeline.core.messages import Detection, EventRaised, FrameRef, Priority
+from pipeline.core.incident.incidents import Course
+from pipeline.core.incident.members import Member
+from pipeline.core.messages import EventRaised, FrameRef, Priority
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
+from pipeline.core.track.sight import Detection
+from pipeline.core.track.thing import ThingSeen, Vote
 from pipeline.eventlog import entries
 from pipeline.eventlog.reader import LogReader
 from pipeline.eventlog.segments import RecordKind
@@ -114,14 +117,53 @@ def area(*, zone=False, restricted=False, open_hours="", loiter_s=60.0, crowd=8,
     return Area("yard", "the yard", zone, None, restricted, open_hours, loiter_s, crowd, priority)
 
 
-def with_seen(*detections, group=None, **changes):
-    """An incident after the classifier saw something; it is about the group of the first unless told otherwise."""
-    return recognised(course(**changes), detections, group or detections[0].group, 0)
+def member(label="person", likelihood=0.9, *, number=1, first_s=0.0, last_s=0.0, group=None, **changes):
+    """A thing of an incident, seen once and certain."""
+    one = seen(label, likelihood, group=group)
+    made = Member(
+        number=number,
+        first_ns=round(first_s * NS),
+        last_ns=round(last_s * NS),
+        votes=(Vote(one.label, one.group, one.likelihood, one.likelihood),),
+        confirmed=True,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def with_members(*members, group=None, **changes):
+    """An incident of some things; it is about the group of the first unless told otherwise."""
+    return course(**({"members": members, "group": group or members[0].group} | changes))
+
+
+def with_seen(*detections, group=None, last_s=0.0, **changes):
+    """An incident of one thing for each detection."""
+    members = (
+        member(one.label, one.likelihood, number=number, group=one.group, last_s=last_s)
+        for number, one in enumerate(detections, 1)
+    )
+    return with_members(*members, group=group, **changes)
 
 
 def stayed(dwell_s, *detections, **changes):
-    """An incident that lasts so long."""
-    return with_seen(*detections, frame=frame(at_s=dwell_s), **changes)
+    """An incident whose things stay so long."""
+    return with_seen(*detections, last_s=dwell_s, frame=frame(at_s=dwell_s), **changes)
+
+
+def thing(label="person", likelihood=0.9, *, number=1, box=(0.4, 0.4, 0.5, 0.8), at_s=0.0, born_s=0.0, **changes):
+    """A thing as classify reports it: a person who is there, and certain, unless told otherwise."""
+    one = seen(label, likelihood, box)
+    made = ThingSeen(
+        number=number,
+        box=box,
+        born_ns=round(born_s * NS),
+        seen_ns=round(at_s * NS),
+        evident=True,
+        present=True,
+        confirmed=True,
+        votes=(Vote(one.label, one.group, one.likelihood, one.likelihood),),
+        detection=one,
+    )
+    return msgspec.structs.replace(made, **changes)
 
 
 def facts(label="person", *, count=1, dwell_s=36, direction="none", speed="still", visits=1, **changes):

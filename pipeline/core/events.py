@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box
-from pipeline.core.vocabulary import ClockState, EndedBy, Nanoseconds, Operation
+from pipeline.core.vocabulary import ClockState, Direction, EndedBy, Group, Nanoseconds, Operation, Speed
 
 SCHEMA_ID = "urn:fieldwatch:schema:event:1"
 TYPE_PATTERN = r"^fieldwatch\.(motion|scene|object|incident|camera|system|thermal|model|sink|replay)\.[a-z_]+\.v[0-9]+$"
@@ -135,6 +135,48 @@ class Evidence(_Part, frozen=True, kw_only=True):
     pts_ms: float
 
 
+class AreaStay(_Part, frozen=True, kw_only=True):
+    """How long a thing was in a zone.
+
+    Attributes:
+        area: Key of the zone; empty: outside all zones.
+        stay_s: Seconds.
+    """
+
+    area: str
+    stay_s: float
+
+
+class EventMember(_Part, frozen=True, kw_only=True):
+    """A thing of an incident.
+
+    Attributes:
+        id: Its number, of the camera; the same in all events while it is followed.
+        group: person, vehicle or animal; absent where nobody knows.
+        class_: The detector's own class, or "none".
+        likelihood: The highest, of that class.
+        first_pts_ms: When it came into the area of the incident, on the camera's timeline.
+        last_pts_ms: When it was last seen there.
+        stay_s: Between the two.
+        direction: Its way through the picture.
+        speed: Over the ground; absent where it was seen too seldom to say.
+        rides: What a person rides.
+        areas: The zones of the camera that it was in, in order.
+    """
+
+    id: int
+    group: Group | UnsetType = UNSET
+    class_: str = msgspec.field(name="class")
+    likelihood: Ratio | UnsetType = UNSET
+    first_pts_ms: float
+    last_pts_ms: float
+    stay_s: float
+    direction: Direction
+    speed: Speed | UnsetType = UNSET
+    rides: str | UnsetType = UNSET
+    areas: tuple[AreaStay, ...] = ()
+
+
 class EventData(_Part, frozen=True, kw_only=True):
     """The part of an event that is ours; absent parts do not apply."""
 
@@ -148,6 +190,7 @@ class EventData(_Part, frozen=True, kw_only=True):
     motion: Motion | UnsetType = UNSET
     scene: Scene | UnsetType = UNSET
     facts: Facts | UnsetType = UNSET
+    members: tuple[EventMember, ...] | UnsetType = UNSET
     priority: Literal["alarm", "warning", "routine"] | UnsetType = UNSET
     analysis: Analysis | UnsetType = UNSET
     details: Details | UnsetType = UNSET

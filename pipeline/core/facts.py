@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pipeline.core.vocabulary import Direction, Light, Speed
+from pipeline.core.vocabulary import Direction, Group, Light, Speed
 
 
 class ObjectFact(msgspec.Struct, frozen=True):
@@ -24,6 +24,16 @@ class TrackFact(msgspec.Struct, frozen=True):
     visits_last_hour: int  # incidents like this one, here, in the hour before, this one included
 
 
+class ObjectsFact(msgspec.Struct, frozen=True, kw_only=True):
+    """The things of a group that were there."""
+
+    group: Group
+    class_: str = msgspec.field(name="class")  # the class that most of the evidence is for
+    count: int  # the most at one moment
+    total: int  # different ones
+    stay_s: float  # of the one that stayed longest
+
+
 class Facts(msgspec.Struct, frozen=True):
     """All facts of an incident, in the order in which people ask for them."""
 
@@ -37,3 +47,4 @@ class Facts(msgspec.Struct, frozen=True):
     track: TrackFact
     rules_hit: tuple[str, ...]
     scene_text: tuple[str, ...] = ()  # quoted, never obeyed
+    objects: tuple[ObjectsFact, ...] = ()  # a row a group, what the incident is about first

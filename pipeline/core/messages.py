@@ -10,7 +10,8 @@ import msgspec
 from pipeline.core.events import Analysis, Details, EventData
 from pipeline.core.facts import Facts
 from pipeline.core.geometry import Box, Rotation
-from pipeline.core.vocabulary import CameraId, Group, IncidentId, Nanoseconds, Seconds
+from pipeline.core.track.thing import ThingSeen
+from pipeline.core.vocabulary import CameraId, IncidentId, Nanoseconds, Seconds
 
 EventKey = NewType("EventKey", str)  # names an event: subject/revision
 
@@ -43,15 +44,6 @@ class Hop(msgspec.Struct, frozen=True, gc=False, array_like=True):
     stage: str
     received_at: Nanoseconds  # monotonic
     sent_at: Nanoseconds
-
-
-class Detection(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """A thing the classifier saw."""
-
-    label: str  # the detector's own class: truck, dog, boat
-    group: Group
-    likelihood: float  # 0..1
-    box: Box  # upright, 0..1 of the whole picture
 
 
 class Message(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -87,15 +79,12 @@ class MotionMeasured(Message, frozen=True, tag=True, kw_only=True):
 
 
 class SceneClassified(Message, frozen=True, tag=True, kw_only=True):
-    """What the classifier saw where something moved, or where something seen stood still."""
+    """What the classifier saw where something moved or a known thing was, and the things that are followed."""
 
     frame: FrameRef
-    boxes: tuple[Box, ...]
     area_ratio: float
-    global_change: bool
-    blurred: tuple[Box, ...] = ()
-    detections: tuple[Detection, ...] | None = None  # None: not looked at this time
-    standing: tuple[Box, ...] = ()  # of things that came, stopped, and were seen there this time
+    looked: bool = False  # whether the classifier looked this time
+    things: tuple[ThingSeen, ...] = ()  # oldest first
 
 
 class FeaturesWanted(Message, frozen=True, tag=True, kw_only=True):

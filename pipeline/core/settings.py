@@ -97,7 +97,7 @@ class ClassifySettings(_Section, frozen=True):
 
     model: str = "nanodet-g-160-int8"
     looks_per_s: Rate = 3.0  # a camera, in media time, while something moves
-    max_crops: Count = 2
+    max_crops: Count = 3
     min_likelihood: Share = 0.35
     still_looks_per_s: Rate = 1.0  # at a thing that stopped, so that waiting is not leaving
     max_still_s: Positive = 900.0  # then it belongs to the picture
@@ -133,6 +133,7 @@ class TriggerSettings(_Section, frozen=True):
     """The life of an incident. The four durations are those of Matter's zone management."""
 
     gap_s: Positive = 3.0  # quiet for so long ends it
+    min_update_s: Positive = 2.0  # between two events that say who came and went
     max_s: Positive = 600.0  # longer ones are ended and begun anew
     blind_s: Annotated[float, Meta(ge=0)] = 0.0  # after one, this zone starts none
     lost_after_s: Positive = 10.0  # without a picture the camera counts as lost

@@ -84,7 +84,7 @@ class HeatedRun:
 
     def seen(self, message: AnyMessage) -> Iterator[Ticked]:
         """Count the work of a message; yield a tick for each second of the recording that is over."""
-        if isinstance(message, SceneClassified) and message.detections is not None:
+        if isinstance(message, SceneClassified) and message.looked:
             self._other_s += _LOOK_S
         elif isinstance(message, FeaturesEncoded) and message.model:
             self._other_s += _ENCODING_S

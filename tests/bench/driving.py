@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.messages import (
     DescriptionWanted,
-    Detection,
     FrameRef,
     IncidentDescribed,
     Priority,
     SceneClassified,
 )
+from pipeline.core.track.sight import Detection, Sight, TrackRules
+from pipeline.core.track.thing import report
+from pipeline.core.track.tracker import Tracker, step
 from pipeline.runtime import links
 from pipeline.runtime.board import Board, Word
 from pipeline.runtime.loads import own_mb
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 NOBODY = "rtsp://127.0.0.1:9/nobody"  # a camera that never comes
 COLUMNS, ROWS = 20, 10
+
+_RULES = TrackRules()
 
 
 class Answer(NamedTuple):
@@ -79,6 +83,7 @@ class Driven:
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
         self.answers: dict[IncidentId, Answer] = {}
+        self._tracker = Tracker()
 
     def start(self) -> Driven:
         """Start it in a process group of its own, and wait until its model speaks."""
@@ -129,13 +134,11 @@ class Driven:
     def show(self, number: int, boxes: Sequence[tuple[float, float, float, float]]) -> None:
         """Show persons to trigger, as classify does."""
         now = time.monotonic_ns() - self.board.go_ns
-        found = tuple(Detection("person", "person", 0.9, box) for box in boxes)
+        sight = Sight(now, tuple(boxes), detections=[Detection("person", "person", 0.9, box) for box in boxes])
+        self._tracker = step(self._tracker, sight, _RULES)
+        things = tuple(report(thing, now, _RULES) for thing in self._tracker.things)
         frame = FrameRef("gate", 10_000 + number, number, now, time.time_ns(), 640, 480)
-        self._classify.send(
-            SceneClassified(
-                frame=frame, boxes=tuple(boxes), area_ratio=0.01 * len(boxes), global_change=False, detections=found
-            )
-        )
+        self._classify.send(SceneClassified(frame=frame, area_ratio=0.01 * len(boxes), looked=True, things=things))
 
     def hear(self, seconds: float) -> None:
         """Take in answers for so long."""

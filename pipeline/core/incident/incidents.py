@@ -9,19 +9,24 @@ import msgspec
 from pipeline.core import times
 from pipeline.core.events import Analysis
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
-from pipeline.core.geometry import Box, area, shared
-from pipeline.core.incident import track
-from pipeline.core.messages import Detection, FrameRef, Keyframe, Priority
+from pipeline.core.geometry import Box, area
+from pipeline.core.incident import members
+from pipeline.core.incident.members import Member
+from pipeline.core.messages import FrameRef, Keyframe, Priority
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from datetime import datetime
 
     from pipeline.core.incident.areas import Area
     from pipeline.core.settings import PriorityName, PrioritySettings
+    from pipeline.core.track.sight import Detection
 
-_RIDDEN = ("bicycle", "motorcycle")
+_LABEL_LIKELIHOOD = 0.5  # least sum of likelihoods that gives an incident its name
+_LABEL_LEAD = 1.3  # least ratio to the sum of the second best, unless the evidence is as strong as the next
+_GONE_NS = 2_000_000_000  # a member that was not seen for so long is said to be gone
+_LABEL_SURE = 2.0  # sum of likelihoods that names an incident in which there is more than one kind of thing
 _HOUR_NS = 3_600_000_000_000
 
 PRIORITIES: dict[PriorityName, Priority] = {
@@ -29,15 +34,6 @@ PRIORITIES: dict[PriorityName, Priority] = {
     "warning": Priority.WARNING,
     "routine": Priority.ROUTINE,
 }
-
-
-class Tally(msgspec.Struct, frozen=True):
-    """How often and how surely a class was seen."""
-
-    group: Group
-    evidence: float = 0.0  # sum of the likelihoods
-    best: float = 0.0
-    most: int = 0  # at once
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +51,13 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     boxes: tuple[Box, ...] = ()  # where, in that frame
     area_ratio: float = 0.0  # the most that moved
     group: Group | None = None  # what it is about; None: the classifier abstains
-    tallies: dict[str, Tally] = {}
-    track: track.Track | None = None
+    members: tuple[Member, ...] = ()  # things that were there, in the order in which they came
+    told: tuple[int, ...] = ()  # numbers of the confirmed members that were there when an event last told of it
+    told_ns: Nanoseconds = Nanoseconds(0)  # when that was
     light: Light = "day"
     visits: int = 1
     rules: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    ridden: tuple[str, ...] = ()  # what people came on
     keyframes: tuple[Keyframe, ...] = ()  # told of, oldest first
     best: FrameRef | None = None  # in the keyframe pool: the best view so far
     best_box: Box = (0.0, 0.0, 1.0, 1.0)  # of the thing in it
@@ -100,65 +96,34 @@ class Recognition(NamedTuple):
     most: int  # at once
 
 
-def seen(course: Course, frame: FrameRef, boxes: tuple[Box, ...], area_ratio: float) -> Course:
-    """Note that something is there in a frame."""
-    return msgspec.structs.replace(
-        course, frame=frame, boxes=boxes or course.boxes, area_ratio=max(course.area_ratio, area_ratio)
+def named(course: Course) -> Group | None:
+    """The group that an incident is about; None where the evidence is weak, or little and divided.
+
+    An incident that has a name keeps it until another leads clearly, so that it is not renamed to and fro.
+    """
+    sums = members.evidence(course.members)
+    first, second, *_ = sorted(sums, key=lambda group: (-sums[group], members.GROUPS.index(group)))
+    certain = any(member.confirmed and member.group == first for member in course.members)
+    clear = (sums[first] >= _LABEL_LIKELIHOOD or certain) and (
+        sums[first] >= _LABEL_LEAD * sums[second] or sums[first] >= _LABEL_SURE
     )
+    if course.group is not None and sums[first] < _LABEL_LEAD * sums[course.group]:
+        return course.group
+    return first if clear else None
 
 
-def recognised(course: Course, detections: Iterable[Detection], group: Group | None, at_ns: Nanoseconds) -> Course:
-    """Add what the classifier saw, and go on with the track of what the incident is about."""
-    course = msgspec.structs.replace(course, group=group)
-    found = [one for one in detections if one.group != "other"]
-    if not found:
-        return course
-    course = msgspec.structs.replace(course, tallies=tallied(course.tallies, found))
-    boxes = [one.box for one in found if one.group == group]
-    path = track.follow(course.track, boxes, at_ns) if course.track else track.begin(boxes, at_ns)
-    return msgspec.structs.replace(course, track=path)
-
-
-def informed(course: Course, known: Mapping[str, Tally]) -> Course:
-    """Add what is known, from elsewhere, of the things that the incident is about."""
-    tallies = dict(course.tallies)
-    for label, more in known.items():
-        tallies[label] = together(tallies.get(label), more)
-    return msgspec.structs.replace(course, tallies=tallies)
-
-
-def together(one: Tally | None, other: Tally) -> Tally:
-    """Two tallies of a class as one."""
-    if one is None:
-        return other
-    return Tally(one.group, one.evidence + other.evidence, max(one.best, other.best), max(one.most, other.most))
-
-
-def tallied(tallies: Mapping[str, Tally], detections: Iterable[Detection]) -> dict[str, Tally]:
-    """Tallies with one observation added; only groups that may name an incident are counted."""
-    found = dict(tallies)
-    seen_now = [one for one in detections if one.group != "other"]
-    for label in sorted({one.label for one in seen_now}):
-        same = [one for one in seen_now if one.label == label]
-        best = max(one.likelihood for one in same)
-        found[label] = together(found.get(label), Tally(same[0].group, best, best, len(same)))
-    return found
-
-
-def moving(detection: Detection, boxes: Iterable[Box]) -> bool:
-    """Whether what was recognised is what moves, and not scenery beside it: a third of it moves, or it moves whole."""
-    own = area(detection.box)
-    return any(shared(detection.box, box) >= 0.3 * own for box in boxes)  # see above
+def of_name(course: Course) -> list[Member]:
+    """The members that the incident is about."""
+    return members.of_group(course.members, course.group)
 
 
 def recognition(course: Course) -> Recognition:
     """The group that the evidence names, and within it the label with most; abstains where it names none."""
-    labels = {label: tally for label, tally in course.tallies.items() if tally.group == course.group}
-    if not labels:
+    own = of_name(course) if course.group else []
+    if not own:
         return Recognition("none", None, 0.0, 0)
-    label = max(sorted(labels), key=lambda name: labels[name].evidence)
-    count = max(tally.most for tally in labels.values())
-    return Recognition(label, course.group, round(labels[label].best, 2), count)
+    best = max(vote.best for member in own for vote in member.votes if vote.group == course.group)
+    return Recognition(members.common_label(own), course.group, round(best, 2), members.at_once(own))
 
 
 def news(course: Course) -> tuple[str, tuple[str, ...]]:
@@ -166,9 +131,28 @@ def news(course: Course) -> tuple[str, tuple[str, ...]]:
     return (recognition(course).group or "none", course.rules)
 
 
+def now_there(course: Course) -> tuple[int, ...]:
+    """Numbers of the confirmed members that are there now, each with the area it is in."""
+    return tuple(
+        sorted(
+            member.number
+            for member in course.members
+            if member.confirmed and course.frame.pts_ns - member.last_ns < _GONE_NS
+        )
+    )
+
+
+def has_news(course: Course, at_ns: Nanoseconds, min_update_s: float) -> bool:
+    """Whether a member came or went since an event last told of the incident, not too short a time ago."""
+    return at_ns - course.told_ns >= min_update_s * 1e9 and now_there(course) != course.told
+
+
 def candidates(course: Course) -> tuple[tuple[str, float], ...]:
     """Every class seen with its best likelihood, likeliest first."""
-    rows = ((label, round(tally.best, 2)) for label, tally in course.tallies.items())
+    best: dict[str, float] = {}
+    for vote in (vote for member in course.members for vote in member.votes if vote.group != "other"):
+        best[vote.label] = max(best.get(vote.label, 0.0), vote.best)
+    rows = ((label, round(likelihood, 2)) for label, likelihood in best.items())
     return tuple(sorted(rows, key=lambda row: (-row[1], row[0])))
 
 
@@ -178,7 +162,10 @@ def came_ns(course: Course) -> Nanoseconds:
 
 
 def dwell_s(course: Course) -> float:
-    """How long it has been there, an incident before it that was cut included."""
+    """How long the one of its things has been there that stayed longest; of what has no name, how long it moves."""
+    own = of_name(course) if course.group else []
+    if own:
+        return max(member.stay_s for member in own)
     return (course.frame.pts_ns - came_ns(course)) / 1e9
 
 
@@ -200,8 +187,8 @@ def priority(course: Course, place: Area, rows: PrioritySettings) -> Priority:
 def facts(course: Course, place: Area, moment: datetime) -> Facts:
     """Return what is known of the incident, in the shape that verdicts are decided from."""
     what = recognition(course)
-    path = course.track
-    moving = path is not None and what.group is not None
+    main = max(of_name(course), key=lambda member: member.stay_s, default=None) if what.group else None
+    cycles = tuple(sorted({member.rides for member in course.members if member.rides}))
     return Facts(
         camera=course.camera,
         zone=place.name,
@@ -209,37 +196,24 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
         weekday=_WEEKDAYS[moment.weekday()] if times.clock_is_set(moment) else "",
         light=course.light,
         object=ObjectFact(class_=what.label, likelihood=what.likelihood, count=what.most),
-        tags=(*course.ridden, *(tag for tag in course.tags if tag not in course.ridden)),
+        tags=(*cycles, *(tag for tag in course.tags if tag not in cycles)),
         track=TrackFact(
             dwell_s=round(dwell_s(course)),
-            direction=track.direction(path) if path and moving else "none",
-            speed=track.speed(path, what.group) if path and what.group else "still",
+            direction=main.direction if main else "none",
+            speed=(main and main.speed) or "still",
             visits_last_hour=course.visits,
         ),
         rules_hit=course.rules,
-    )
-
-
-def ridden(detections: Iterable[Detection]) -> tuple[Detection, ...]:
-    """Return the bicycles and motorcycles that a person sits on: what happens is about the person, not about a vehicle.
-
-    A fifth of the cycle lies in the person's box when it is ridden or pushed; beside a parked one people hide less.
-    """
-    found = tuple(detections)
-    people = [one for one in found if one.group == "person"]
-    return tuple(
-        one
-        for one in found
-        if one.label in _RIDDEN
-        and any(shared(one.box, rider.box) >= 0.2 * area(one.box) for rider in people)  # see above
+        objects=members.objects(course.members, course.group),
     )
 
 
 class Visit(NamedTuple):
-    """An earlier incident of an area."""
+    """A thing that was in an area earlier."""
 
     began_ns: Nanoseconds
     group: Group | None
+    number: int
 
 
 def within_hour(earlier: Iterable[Visit], now_ns: Nanoseconds) -> tuple[Visit, ...]:
@@ -247,10 +221,21 @@ def within_hour(earlier: Iterable[Visit], now_ns: Nanoseconds) -> tuple[Visit, .
     return tuple(visit for visit in earlier if now_ns - visit.began_ns < _HOUR_NS)
 
 
+def visits_of(course: Course) -> tuple[Visit, ...]:
+    """The things of an incident that count, as visits; what has no name is one."""
+    if course.group is None:
+        return (Visit(came_ns(course), None, 0),)
+    return tuple(Visit(member.first_ns, member.group, member.number) for member in of_name(course))
+
+
 def visits(earlier: Iterable[Visit], course: Course) -> int:
-    """How often something of this kind was here in the hour before the incident began, this time included."""
+    """How many things of this kind were here in the hour before the incident began, its own first one included."""
     group = recognition(course).group
-    return 1 + sum(visit.group == group for visit in within_hour(earlier, course.began_ns))
+    own = {member.number for member in course.members}
+    return 1 + sum(
+        visit.group == group and (group is None or visit.number not in own)
+        for visit in within_hour(earlier, course.began_ns)
+    )
 
 
 def view(detection: Detection) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core import times
-from pipeline.core.incident import incidents, track
+from pipeline.core.incident import incidents, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -102,13 +102,13 @@ def _late(_course: Course, what: Recognition, place: Area, moment: datetime | No
 
 
 def _stays(course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:
-    return what.group == "person" and incidents.dwell_s(course) >= place.loiter_s
+    people = members.of_group(course.members, "person") if what.group is not None else []
+    return any(member.stay_s >= place.loiter_s for member in people if member.confirmed or what.group == "person")
 
 
 def _stopped(course: Course, what: Recognition, _place: Area, _moment: datetime | None) -> bool:
-    path = course.track
-    long = path is not None and (path.last_ns - path.first_ns) / 1e9 >= STOPPED_S
-    return what.group == "vehicle" and long and path is not None and track.speed(path, "vehicle") == "still"
+    stood = (member for member in course.members if member.group == "vehicle" and member.confirmed)
+    return what.group is not None and any(member.rested_s >= STOPPED_S for member in stood)
 
 
 def _crowded(_course: Course, what: Recognition, place: Area, _moment: datetime | None) -> bool:

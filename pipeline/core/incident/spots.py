@@ -11,10 +11,11 @@ from pipeline.core.incident.presence import Presence
 from pipeline.core.vocabulary import Nanoseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pipeline.core.incident.incidents import Course, Visit
+    from pipeline.core.incident.members import Member
     from pipeline.core.vocabulary import EndedBy
+
+_MOST_VISITS = 1000  # of the last hour that are remembered
 
 
 class Spot(NamedTuple):
@@ -22,15 +23,13 @@ class Spot(NamedTuple):
 
     Attributes:
         presence: What is there.
-        members: Things of the area; see `things.LentShare`.
         blind_ns: Until then no incident begins.
-        visits: Earlier incidents, of the last hour.
+        visits: Things that were here in the last hour.
         cut: What lasted longer than an incident may, and goes on in the next one.
         refused_ns: When an incident was last tried that there was no room for; None: there was room.
     """
 
     presence: Presence = Presence()
-    members: Mapping[int, int] = {}
     blind_ns: Nanoseconds = Nanoseconds(0)
     visits: tuple[Visit, ...] = ()
     cut: Course | None = None
@@ -55,15 +54,30 @@ def continued(spot: Spot, course: Course, gap_s: float) -> Course:
         return course
     if course.group is not None and cut.group is not None and course.group != cut.group:
         return course
-    return msgspec.structs.replace(course, came_ns=incidents.came_ns(cut), continues=cut.id)
+    return msgspec.structs.replace(
+        course, came_ns=incidents.came_ns(cut), continues=cut.id, members=_stays(course, cut)
+    )
+
+
+def _stays(course: Course, cut: Course) -> tuple[Member, ...]:
+    """Let stays go on: by number, or where the tracker began anew, that of the thing that was there longest."""
+    came = {member.number: member.first_ns for member in cut.members}
+    if not any(member.number in came for member in course.members):
+        since_ns = min((member.first_ns for member in incidents.of_name(cut)), default=None)
+        came = {member.number: since_ns for member in course.members[:1] if since_ns is not None}
+    return tuple(
+        msgspec.structs.replace(member, first_ns=came.get(member.number, member.first_ns)) for member in course.members
+    )
 
 
 def over(spot: Spot, course: Course, ended_by: EndedBy, blind_s: float) -> Spot:
     """An incident is over: where it was cut, the visit goes on in the next one."""
     spot = spot._replace(blind_ns=Nanoseconds(spot.presence.at_ns + round(blind_s * 1e9)))
     if ended_by != "quiet":
-        spot = spot._replace(presence=Presence())
+        spot = spot._replace(presence=Presence(last_ns=spot.presence.at_ns, at_ns=spot.presence.at_ns))
     if ended_by == "max_duration":
         return spot
-    visit = incidents.Visit(incidents.came_ns(course), incidents.recognition(course).group)
-    return spot._replace(visits=(*incidents.within_hour(spot.visits, course.began_ns), visit))
+    earlier = incidents.within_hour(spot.visits, course.began_ns)
+    new = incidents.visits_of(course)
+    numbers = {visit.number for visit in new if visit.group is not None}
+    return spot._replace(visits=(*(visit for visit in earlier if visit.number not in numbers), *new)[-_MOST_VISITS:])

@@ -10,9 +10,11 @@ from msgspec import UNSET, UnsetType
 
 from pipeline.core.events import (
     SCHEMA_ID,
+    AreaStay,
     Candidate,
     Event,
     EventData,
+    EventMember,
     Features,
     Media,
     Motion,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.core.events import Analysis, Details, SeverityText
     from pipeline.core.facts import Facts
     from pipeline.core.incident.incidents import Course
+    from pipeline.core.incident.members import Member
     from pipeline.core.messages import Hop
     from pipeline.core.settings import SiteSettings
     from pipeline.core.vocabulary import CameraId, EndedBy, Nanoseconds
@@ -92,7 +95,9 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
 ) -> tuple[Course, EventRaised]:
     """Return the event, and the course with the event counted and its picture told of."""
     course = _with_best_keyframe(course)
-    course = msgspec.structs.replace(course, revision=course.revision + 1)
+    course = msgspec.structs.replace(
+        course, revision=course.revision + 1, told=incidents.now_there(course), told_ns=course.frame.pts_ns
+    )
     began = operation == "start"
     event = EventRaised(
         key=EventKey(f"{course.id}/{course.revision}"),
@@ -113,6 +118,7 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
             motion=_motion(course, moving=ended_by is None),
             scene=_scene(course),
             facts=facts,
+            members=tuple(_member(member) for member in course.members if member.confirmed) or UNSET,
             priority=priority.name.lower(),  # type: ignore[arg-type]  # the names are the literals
             analysis=course.analysis,
         ),
@@ -124,6 +130,23 @@ def incident_event(  # noqa: PLR0917  # all of it is one event
 
 def _features(course: Course) -> Features:
     return Features(model=course.encoder, vector=base64.b64encode(course.vector).decode())
+
+
+def _member(member: Member) -> EventMember:
+    vote = member.vote
+    return EventMember(
+        id=member.number,
+        group=member.group or UNSET,
+        class_=vote.label if vote else "none",
+        likelihood=round(vote.best, 2) if vote else UNSET,
+        first_pts_ms=milliseconds(member.first_ns),
+        last_pts_ms=milliseconds(member.last_ns),
+        stay_s=round(member.stay_s, 1),
+        direction=member.direction,
+        speed=member.speed or UNSET,
+        rides=member.rides or UNSET,
+        areas=tuple(AreaStay(area=one.area, stay_s=round(one.stay_s, 1)) for one in member.areas),
+    )
 
 
 def _severity(analysis: Analysis) -> Priority | None:

@@ -12,8 +12,9 @@ import msgspec
 
 from pipeline.core import times
 from pipeline.core.incident import areas, incidents, rules
-from pipeline.core.incident.track import Track
-from pipeline.core.messages import Detection, FrameRef
+from pipeline.core.incident.members import Member
+from pipeline.core.messages import FrameRef
+from pipeline.core.track.thing import Vote
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:
@@ -111,9 +112,11 @@ def tried(course: Course, area: Area, time: Time, dwell_s: int) -> Facts:
     moment = _moment(area, time)
     at_ns = Nanoseconds(dwell_s * _NS_PER_S)
     light: Light = "day" if time == "by day" else "night"
-    path = Track(_BOX, _BOX, Nanoseconds(0), at_ns) if course.track and dwell_s >= rules.STOPPED_S else course.track
+    stayed_as = tuple(
+        msgspec.structs.replace(member, last_ns=at_ns, rested_s=float(dwell_s)) for member in course.members
+    )
     frame = msgspec.structs.replace(course.frame, pts_ns=at_ns)
-    stayed = msgspec.structs.replace(course, frame=frame, track=path, light=light)
+    stayed = msgspec.structs.replace(course, frame=frame, members=stayed_as, light=light)
     judged = msgspec.structs.replace(stayed, rules=rules.rules_hit(stayed, area, moment))
     return incidents.facts(judged, area, moment)
 
@@ -131,7 +134,15 @@ def _course(camera: CameraId, label: str, group: Group | None) -> Course:
     )
     if group is None:
         return begun
-    return incidents.recognised(begun, [Detection(label, group, _SURE, _BOX)], group, Nanoseconds(0))
+    alone = Member(
+        number=1,
+        first_ns=Nanoseconds(0),
+        last_ns=Nanoseconds(0),
+        votes=(Vote(label, group, _SURE, _SURE),),
+        confirmed=True,
+        speed="still",
+    )
+    return msgspec.structs.replace(begun, group=group, members=(alone,))
 
 
 def _dwells(area: Area, book: Rulebook) -> tuple[int, ...]:

@@ -10,11 +10,15 @@ from pipeline.core import messages as m
 from pipeline.core.device.limits import Limits, Rung
 from pipeline.core.incident import areas
 from pipeline.core.text import templates
+from pipeline.core.track.sight import Sight, TrackRules
+from pipeline.core.track.thing import report
+from pipeline.core.track.tracker import Tracker, step
 from stages import best_frames
 from stages.journal import Journal, Weight
 from stages.trigger import Trigger
 from tests.fakes import NOON_NS, NS, FakeClock, context, frame, logged, picture, seen
 
+RULES = TrackRules()
 HERE = (0.4, 0.4, 0.5, 0.8)
 
 
@@ -27,6 +31,7 @@ class Camera:
         self.answers = set(answers)
         self.context = context(self.ring, clock=self.clock, state_dir=state_dir, **tables)
         self.said = []
+        self.tracker = Tracker()
         self.live()
 
     def live(self):
@@ -51,18 +56,17 @@ class Camera:
             analysis = templates.describe(message.facts, "no_model")
             yield m.IncidentDescribed(incident=message.incident, revision=message.revision, analysis=analysis)
 
-    def see(self, at_s, *found, boxes=None, **changes):
-        """One frame; `found` is what the classifier saw, at boxes that move unless told otherwise."""
+    def see(self, at_s, *found, boxes=None, seen_in=None):
+        """One picture; `found` is what the classifier saw, at boxes that move unless told otherwise."""
         self.clock.at_ns = round(at_s * NS)
         sequence = self.ring.copy(picture(90))
-        scene = {
-            "frame": frame(sequence, at_s=at_s),
-            "boxes": tuple(one.box for one in found) if boxes is None else boxes,
-            "area_ratio": 0.01,
-            "global_change": False,
-            "detections": tuple(found) if found else None,
-        }
-        self.follow(self.trigger.handle(m.SceneClassified(**(scene | changes))))
+        boxes = tuple(one.box for one in found) if boxes is None else boxes
+        self.tracker = step(self.tracker, Sight(self.clock.at_ns, boxes, detections=found or None), RULES)
+        things = tuple(report(thing, self.clock.at_ns, RULES) for thing in self.tracker.things)
+        scene = m.SceneClassified(
+            frame=seen_in or frame(sequence, at_s=at_s), area_ratio=0.01, looked=bool(found), things=things
+        )
+        self.follow(self.trigger.handle(scene))
 
     def walk(self, seconds, *, start_s=0.0, label="person", step_s=0.25):
         """Somebody is seen all the time."""
@@ -145,7 +149,7 @@ def test_a_description_that_does_not_come_is_waited_for_only_so_long(camera):
     gate = camera(answers=("features",))
     gate.walk(4)
     gate.quiet(4)
-    assert gate.operations() == ["start"]
+    assert "end" not in gate.operations()
     gate.tick(20)
     assert gate.events()[-1].data.ended_by == "quiet"
     assert gate.events()[-1].data.analysis.status == "timeout"
@@ -159,7 +163,7 @@ def test_an_answer_to_an_earlier_question_does_not_end_an_incident(camera):
     analysis = templates.describe(asked.facts, "no_model")
     late = m.IncidentDescribed(incident=asked.incident, revision=asked.revision, analysis=analysis)
     gate.follow(gate.trigger.handle(late))
-    assert gate.operations() == ["start"]
+    assert "end" not in gate.operations()
 
 
 def test_a_camera_that_is_lost_ends_its_incidents_once(camera):
@@ -267,7 +271,7 @@ def test_who_stops_is_still_there_while_the_classifier_sees_him(camera):
     gate = camera()
     gate.walk(2)
     for second in range(2, 30):
-        gate.see(second, seen(box=HERE), boxes=(), standing=(HERE,))
+        gate.see(second, seen(box=HERE), boxes=())
     assert "end" not in gate.operations()
     gate.quiet(30)
     assert gate.events()[-1].data.facts.track.dwell_s >= 28
@@ -276,7 +280,7 @@ def test_who_stops_is_still_there_while_the_classifier_sees_him(camera):
 def test_what_stands_still_starts_nothing(camera):
     gate = camera()
     for second in range(10):
-        gate.see(second, seen(box=HERE), boxes=(), standing=(HERE,))
+        gate.see(second, seen(box=HERE), boxes=())
     assert gate.operations() == []
 
 
@@ -296,19 +300,13 @@ def test_two_zones_have_incidents_of_their_own(camera):
     }
     gate = camera(cameras={"gate": {"source": "synthetic://", "zones": zones}})
     for count in range(12):
-        gate.see(count / 4, seen(box=(0.2, 0.4, 0.3, 0.8)), seen("truck", box=(0.7, 0.4, 0.9, 0.8)))
+        left = 0.8 - count * 0.02
+        gate.see(count / 4, seen(box=(0.2, 0.4, 0.3, 0.8)), seen("truck", box=(left, 0.4, left + 0.1, 0.8)))
     starts = [event.data for event in gate.events() if event.data.operation == "start"]
     assert {(one.facts.zone, one.facts.object.class_, one.priority) for one in starts} == {
         ("left", "person", "warning"),
         ("right", "truck", "alarm"),
     }
-
-
-def test_what_is_masked_starts_nothing(camera):
-    masks = {"flag": ((0.3, 0.3), (0.6, 0.3), (0.6, 0.9), (0.3, 0.9))}
-    gate = camera(cameras={"gate": {"source": "synthetic://", "masks": masks}})
-    gate.walk(5)
-    assert gate.operations() == []
 
 
 def test_a_cyclist_is_a_person_who_came_on_a_bicycle(camera):
@@ -393,7 +391,7 @@ def test_a_frame_that_the_ring_has_moved_past_costs_the_picture_not_the_incident
         at_s = count / 4
         late = frame(1, at_s=at_s)
         gate.ring.copy(picture(90))
-        gate.see(at_s, seen(box=HERE), frame=msgspec.structs.replace(late, sequence=gate.ring.begun - 7))
+        gate.see(at_s, seen(box=HERE), seen_in=msgspec.structs.replace(late, sequence=gate.ring.begun - 7))
     assert gate.operations()[0] == "start"
 
 
@@ -412,7 +410,7 @@ def test_opening_hours_hold_only_where_the_clock_is_set(camera, utc_ns, hit):
     gate = camera(cameras={"gate": {"source": "synthetic://", "open_hours": "07:00-09:00"}})
     for count in range(12):
         made = frame(gate.ring.copy(picture(90)) + 1, at_s=count / 4)
-        gate.see(count / 4, seen(box=HERE), frame=msgspec.structs.replace(made, utc_ns=utc_ns + made.pts_ns))
+        gate.see(count / 4, seen(box=HERE), seen_in=msgspec.structs.replace(made, utc_ns=utc_ns + made.pts_ns))
     assert gate.events()[-1].data.facts.rules_hit == hit
 
 
@@ -433,7 +431,8 @@ def test_a_zone_knows_what_was_seen_of_a_thing_before_it_came(camera, outside):
     gate = camera(cameras={"gate": {"source": "x", "zones": zones, "outside_zones": outside}})
     for count, left in enumerate((0.30, 0.34, 0.38, 0.42)):
         gate.see(count / 4, seen(likelihood=0.9, box=(left, 0.4, left + 0.1, 0.8)))
-    gate.see(1, seen(likelihood=0.36, box=(0.46, 0.4, 0.56, 0.8)))
+    for count, left in enumerate((0.46, 0.5), 4):
+        gate.see(count / 4, seen(likelihood=0.36, box=(left, 0.4, left + 0.1, 0.8)))
     start = next(event for event in gate.events() if event.data.facts.zone == "yard")
     assert (start.data.facts.object.class_, start.data.facts.object.likelihood) == ("person", 0.9)
     assert "restricted_zone" in start.data.facts.rules_hit
@@ -445,7 +444,7 @@ def test_every_thing_is_placed_once_however_many_zones_there_are(camera, monkeyp
     square = [[0, 0], [1, 0], [1, 1]]
     zones = {name: {"polygon": square} for name in "abcdefgh"}
     camera(cameras={"gate": {"source": "x", "zones": zones}}).see(1, seen(box=HERE), boxes=(HERE,))
-    assert placed == [HERE, HERE]
+    assert placed == [HERE]
 
 
 def test_records_of_the_log_that_are_damaged_and_what_was_put_aside_are_told_of(camera, tmp_path):
@@ -757,7 +756,9 @@ def test_a_stay_goes_on_where_a_process_was_killed_and_its_verdict_still_holds(n
 def test_something_else_does_not_go_on_with_a_stay(camera):
     gate = camera(trigger={"max_s": 10.0})
     gate.walk(10.25)
-    gate.walk(4, start_s=10.25, label="car")
+    for count in range(16):
+        gate.see(15 + count / 4, seen("car", box=(0.02 * count, 0.1, 0.02 * count + 0.1, 0.2)))
+    assert "vehicle" in {event.data.scene.class_ for event in gate.events()}
     assert gate.events()[-1].data.continues is msgspec.UNSET
 
 
@@ -813,7 +814,7 @@ def test_many_incidents_at_once_are_summed_up_in_one_event_beside_their_own(new_
     tables = {"cameras": {"gate": {"source": "synthetic://", "zones": zones}}, "trigger": {"storm_incidents": 5}}
     camera = Camera(new_ring, **tables)
     for at in range(10):
-        camera.see(at * 0.2, seen(box=(at / 10 + 0.02, 0.4, at / 10 + 0.08, 0.8)))
+        camera.see(at * 0.2, *(seen(box=(one / 10 + 0.02, 0.4, one / 10 + 0.08, 0.8)) for one in range(at + 1)))
     assert len(camera.events("incident.start")) == 10
     for at_s in (3, 8, 14, 20):
         camera.see(at_s, boxes=())

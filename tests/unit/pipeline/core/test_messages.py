@@ -7,14 +7,14 @@ import pytest
 
 from pipeline.core import messages as m
 from pipeline.core.events import Analysis, EventData
-from tests.fakes import NOON_NS, facts, frame, seen
+from tests.fakes import NOON_NS, facts, frame, thing
 
 BOX = (0.1, 0.2, 0.3, 0.4)
 SAMPLES = [
     m.FrameCaptured(frame=frame(rotation=90, full_range=True)),
     m.CameraChanged(camera="gate", state="lost", reason="the stream ended", pts_ns=1, utc_ns=NOON_NS),
     m.MotionMeasured(frame=frame(), boxes=(BOX,), area_ratio=0.04, global_change=False),
-    m.SceneClassified(frame=frame(), boxes=(BOX,), area_ratio=0.04, global_change=False, detections=(seen(),)),
+    m.SceneClassified(frame=frame(), area_ratio=0.04, looked=True, things=(thing(), thing(detection=None))),
     m.FeaturesWanted(incident="inc-1", priority=m.Priority.ALARM, keyframe=frame(), box=BOX),
     m.FeaturesEncoded(incident="inc-1", tags=("forklift",), embedding=bytes(range(256)), model="small"),
     m.DescriptionWanted(
@@ -60,13 +60,6 @@ def test_a_message_arrives_from_a_borrowed_buffer():
 def test_hops_travel_with_a_message():
     sent = msgspec.structs.replace(SAMPLES[0], hops=(m.Hop("capture", 1, 2), m.Hop("motion", 3, 4)))
     assert m.decode(m.encode(sent)).hops == sent.hops
-
-
-def test_not_looked_at_differs_from_nothing_seen():
-    unseen = msgspec.structs.replace(SAMPLES[3], detections=None)
-    nothing = msgspec.structs.replace(SAMPLES[3], detections=())
-    assert m.decode(m.encode(unseen)).detections is None
-    assert m.decode(m.encode(nothing)).detections == ()
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_visit_is_over_with_its_incident_unless_that_was_cut():
     assert len(spots.over(spot, course(), "quiet", 2.0).visits) == 1
     assert spots.over(spot, course(), "quiet", 2.0).blind_ns == 7 * NS
     assert spots.over(spot, course(), "max_duration", 0.0).visits == ()
-    assert spots.over(spot, course(), "max_duration", 0.0).presence == Presence()
+    assert spots.over(spot, course(), "max_duration", 0.0).presence == Presence(last_ns=5 * NS, at_ns=5 * NS)
 
 
 def test_what_the_device_took_is_shared_out_among_the_incidents_that_are_open():

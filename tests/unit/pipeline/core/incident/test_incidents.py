@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from pipeline.core.incident import incidents
 from pipeline.core.incident.incidents import Visit
-from tests.fakes import NOON, NS, area, course, frame, seen, stayed, with_seen
+from pipeline.core.track.thing import Vote
+from tests.fakes import NOON, NS, area, course, frame, member, seen, stayed, with_members, with_seen
 
 NIGHT = NOON.replace(hour=23)
 BOX = (0.4, 0.4, 0.5, 0.8)
@@ -18,46 +19,40 @@ def test_the_verdict_abstains_without_any_sighting():
 
 
 def test_the_verdict_abstains_where_the_evidence_names_no_group():
-    made = incidents.recognised(course(), [seen(), seen("dog")], None, 0)
+    made = course(members=(member(), member("dog", number=2)))
     assert incidents.recognition(made).label == "none"
     assert incidents.candidates(made) == (("dog", 0.9), ("person", 0.9))
 
 
-def test_what_nobody_asks_about_is_not_counted():
-    assert with_seen(seen("kite"), group="person").tallies == {}
+@pytest.mark.parametrize(
+    ("likelihoods", "name"),
+    [((0.6, 0.1), "person"), ((0.4, 0.0), None), ((0.6, 0.5), None), ((2.5, 2.2), "person"), ((0.3, 0.6), "animal")],
+)
+def test_an_incident_is_named_where_the_evidence_is_strong_and_leads(likelihoods, name):
+    person, animal = likelihoods
+    members = (member("person", person, confirmed=False), member("dog", animal, number=2, confirmed=False))
+    assert incidents.named(course(members=members)) == name
 
 
-def test_the_verdict_is_the_label_with_most_evidence_not_the_likeliest_glance():
-    made = with_seen(seen("car", 0.95))
-    for at_s in range(1, 4):
-        made = incidents.recognised(made, [seen("truck", 0.6)], "vehicle", at_s * NS)
-    assert incidents.recognition(made) == ("truck", "vehicle", 0.6, 1)
+def test_a_thing_that_is_certain_names_its_incident_however_weakly_it_was_seen():
+    assert incidents.named(course(members=(member("car", 0.4),))) == "vehicle"
 
 
-def test_the_likelihood_is_the_best_glance():
-    made = incidents.recognised(with_seen(seen(likelihood=0.7)), [seen(likelihood=0.45)], "person", NS)
-    assert incidents.recognition(made).likelihood == 0.7
+def test_an_incident_keeps_its_name_until_another_leads_clearly():
+    def named(dog):
+        return incidents.named(course(group="person", members=(member(likelihood=1.0), member("dog", dog, number=2))))
+
+    assert (named(1.2), named(1.4)) == ("person", "animal")
+
+
+def test_the_label_is_that_with_most_evidence_not_that_of_the_likeliest_glance():
+    votes = (Vote("car", "vehicle", 0.95, 0.95), Vote("truck", "vehicle", 1.8, 0.6))
+    assert incidents.recognition(with_members(member("car", votes=votes))) == ("truck", "vehicle", 0.95, 1)
 
 
 def test_things_of_other_groups_do_not_count():
-    made = with_seen(seen(), seen("dog"), seen("dog", box=(0.7, 0.4, 0.8, 0.8)))
+    made = with_seen(seen(), seen("dog"), seen("dog"))
     assert incidents.recognition(made) == ("person", "person", 0.9, 1)
-
-
-def test_what_an_incident_is_about_may_change():
-    made = incidents.recognised(with_seen(seen("dog")), [seen()], "person", NS)
-    assert incidents.recognition(made).group == "person"
-
-
-def test_the_count_is_the_most_seen_at_once():
-    made = with_seen(seen(box=BOX), seen(box=(0.7, 0.4, 0.8, 0.8)))
-    made = incidents.recognised(made, [seen()], "person", NS)
-    assert incidents.recognition(made).most == 2
-
-
-def test_the_track_follows_what_the_incident_is_about():
-    made = with_seen(seen("dog", box=(0.6, 0.6, 0.9, 0.9)), seen(box=BOX), group="person")
-    assert made.track.first == BOX
 
 
 @given(st.permutations([("car", 0.5), ("dog", 0.5), ("person", 0.5), ("truck", 0.5)]))
@@ -70,32 +65,25 @@ def test_candidates_come_likeliest_first_and_rounded():
     assert incidents.candidates(made) == (("car", 0.46), ("dog", 0.12))
 
 
-def test_the_last_place_stays_known_when_nothing_moves():
-    made = incidents.seen(course(), frame(2, at_s=1), (BOX,), 0.2)
-    made = incidents.seen(made, frame(3, at_s=2), (), 0.1)
-    assert (made.boxes, made.area_ratio, incidents.dwell_s(made)) == ((BOX,), 0.2, 2)
-
-
-@pytest.mark.parametrize(
-    ("box", "expected"),
-    [(BOX, True), ((0.4, 0.4, 0.5, 0.55), True), ((0.4, 0.4, 0.5, 0.5), False), ((0, 0, 0.1, 0.1), False)],
-)
-def test_what_is_recognised_must_move_itself(box, expected):
-    assert incidents.moving(seen(box=BOX), (box,)) is expected
+def test_it_lasts_as_long_as_that_of_its_things_that_stays_longest():
+    made = with_members(member(last_s=4), member(number=2, first_s=3, last_s=12), frame=frame(at_s=30))
+    assert incidents.dwell_s(made) == 9
+    assert incidents.dwell_s(course(frame=frame(at_s=30))) == 30
 
 
 def test_visits_are_those_of_the_same_kind_in_the_hour_before():
     hour = 3600 * NS
     now = with_seen(seen(), began_ns=2 * hour)
     earlier = (
-        Visit(hour, "person"),
-        Visit(hour + 1, "person"),
-        Visit(hour + 2, "animal"),
-        Visit(hour + 3, None),
+        Visit(hour, "person", 7),
+        Visit(hour + 1, "person", 8),
+        Visit(hour + 2, "person", 1),
+        Visit(hour + 3, "animal", 9),
+        Visit(hour + 4, None, 0),
     )
     assert incidents.visits(earlier, now) == 2
     assert incidents.visits((), now) == 1
-    assert len(incidents.within_hour(earlier, 2 * hour)) == 3
+    assert len(incidents.within_hour(earlier, 2 * hour)) == 4
 
 
 @pytest.mark.parametrize(
@@ -133,6 +121,7 @@ def test_the_facts_say_what_is_known():
         "track": {"dwell_s": 36, "direction": "none", "speed": "still", "visits_last_hour": 3},
         "rules_hit": ["loiter"],
         "scene_text": [],
+        "objects": [{"group": "person", "class": "person", "count": 1, "total": 1, "stay_s": 36.0}],
     }
 
 

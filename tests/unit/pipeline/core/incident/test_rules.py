@@ -5,11 +5,10 @@ import pytest
 
 from pipeline.core.incident import incidents, telling
 from pipeline.core.incident import rules as rule_table
-from pipeline.core.incident.track import Track
 from pipeline.core.messages import Priority
 from pipeline.core.settings import CameraSettings, PrioritySettings, ZoneSettings
 from pipeline.core.text import grounding, sentences, templates
-from tests.fakes import NOON, NS, area, course, facts, seen, stayed, with_seen
+from tests.fakes import NOON, area, course, facts, member, seen, stayed, with_members, with_seen
 
 NIGHT = NOON.replace(hour=23)
 BOX = (0.4, 0.4, 0.5, 0.8)
@@ -30,7 +29,7 @@ def rules(made, place=None, moment=NOON):
         (stayed(60, seen()), area(loiter_s=60), NOON, "loiter"),
         (with_seen(seen(), seen(box=(0, 0, 0.1, 0.1))), area(crowd=2), NOON, "crowd"),
         (with_seen(seen(likelihood=0.4)), area(), NOON, "class_uncertain"),
-        (with_seen(seen("car"), track=Track(BOX, BOX, 0, 10 * NS)), area(), NOON, "vehicle_stop"),
+        (with_members(member("car", rested_s=10.0)), area(), NOON, "vehicle_stop"),
     ],
     ids=(*NAMES[:4], "loiter", "crowd", "class_uncertain", "vehicle_stop"),
 )
@@ -55,7 +54,7 @@ def test_movement_that_nobody_could_name_may_be_somebody(place, rule):
         (stayed(59, seen()), area(loiter_s=60), NOON),
         (stayed(600, seen("dog")), area(), NOON),
         (with_seen(seen()), area(crowd=2), NOON),
-        (with_seen(seen("car"), track=Track(BOX, BOX, 0, 9 * NS)), area(), NOON),
+        (with_members(member("car", rested_s=9.9)), area(), NOON),
     ],
     ids=[
         "by day",
@@ -79,8 +78,7 @@ def test_rules_come_in_the_order_of_the_table():
 
 
 def test_a_rule_once_hit_stays_hit_except_those_about_what_is_known_now():
-    before = course(rules=NAMES)
-    sure = incidents.recognised(before, [seen()], "person", 0)
+    sure = with_seen(seen(), rules=NAMES)
     assert set(NAMES) - set(rules(sure)) == {"motion", "class_uncertain"}
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pipeline.core.incident import incidents, telling
+from pipeline.core.incident import telling
 from pipeline.core.messages import CameraChanged, Priority
-from tests.fakes import NOON_NS, NS, course, facts, frame, seen
+from tests.fakes import NOON_NS, NS, course, facts, frame, seen, with_seen
 
 BOX = (0.4, 0.4, 0.5, 0.8)
 
@@ -73,7 +73,7 @@ def test_the_scene_abstains_where_nothing_was_recognised():
 
 
 def test_the_scene_names_the_kind_and_every_candidate():
-    made = incidents.recognised(lasting(), [seen("truck", 0.8), seen("dog", 0.3)], "vehicle", 0)
+    made = with_seen(seen("truck", 0.8), seen("dog", 0.3))
     scene = told(made)[1].data.scene
     assert (scene.class_, scene.label, scene.likelihood) == ("vehicle", "truck", 0.8)
     assert [one.type for one in scene.candidates] == ["truck", "dog"]

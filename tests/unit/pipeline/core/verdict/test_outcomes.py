@@ -10,7 +10,6 @@ import pytest
 from models import catalog
 from models.detectors import COCO_LABELS, GROUPS
 from pipeline.core.incident import incidents, rules
-from pipeline.core.incident.track import Track
 from pipeline.core.verdict import outcomes, rulebook
 from pipeline.resources import config_file
 from tests import fakes
@@ -85,9 +84,11 @@ def possible():
 def made(label, group, likelihood, dwell_s, count):
     if group is None:
         return fakes.course(frame=fakes.frame(at_s=dwell_s))
-    seen = [fakes.seen(label, likelihood, (0.1 * at, 0.1, 0.1 * at + 0.05, 0.2), group) for at in range(count)]
-    path = Track(BOX, BOX, 0, dwell_s * fakes.NS)
-    return msgspec.structs.replace(fakes.stayed(dwell_s, *seen), track=path)
+    members = (
+        fakes.member(label, likelihood, number=number, group=group, last_s=dwell_s, rested_s=float(dwell_s))
+        for number in range(1, count + 1)
+    )
+    return fakes.with_members(*members, group=group, frame=fakes.frame(at_s=dwell_s))
 
 
 def placed(course):

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.incident.sight import NS_PER_S
+from pipeline.core.geometry import area
+from pipeline.core.track.sight import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pipeline.core.geometry import Box
-    from pipeline.core.incident.sight import PresenceRules, Sight
+    from pipeline.core.track.sight import Sight, TrackRules
 
 
 class Region(NamedTuple):
     """A moving region that is followed.
 
     Attributes:
+        number: Its own; older ones have lower ones.
         box: Where it was seen last.
         first: Where it was seen first.
         born_ns: Media time of that.
@@ -27,9 +29,11 @@ class Region(NamedTuple):
         chances: How often it could have been seen since.
         blurred: How often it was out of focus.
         path: Length of the way of its centre.
-        recognised_ns: When the classifier last saw an object here.
+        prominent: In how many of its sightings it stood out among all that moved.
+        recognised_ns: When the classifier last saw a thing that moves in it.
     """
 
+    number: int
     box: Box
     first: Box
     born_ns: int
@@ -39,6 +43,7 @@ class Region(NamedTuple):
     chances: int = 1
     blurred: int = 0
     path: float = 0.0
+    prominent: int = 0
     recognised_ns: int | None = None
 
     @property
@@ -52,30 +57,35 @@ class Region(NamedTuple):
         return distance(self.first, self.box)
 
 
-def followed(regions: tuple[Region, ...], sight: Sight, rules: PresenceRules) -> tuple[Region, ...]:
-    """Finds every region again, oldest first, and takes what is left for new."""
+def follow(regions: tuple[Region, ...], sight: Sight, rules: TrackRules, born: int) -> tuple[Region, ...]:
+    """Find every region again, oldest first, and take what is left for new; `born`: the highest number so far."""
     free = list(sight.boxes)
+    total = sum(area(box) for box in free)
+    few = len(free) <= rules.most_regions
     kept: list[Region] = []
     for region in regions:
         box = _nearest(region, free, sight.at_ns, rules)
         if box is not None:
             free.remove(box)
-            kept.append(_seen(region, box, sight))
+            kept.append(_moved(region, box, sight, prominent=few and area(box) >= rules.prominence_ratio * total))
         elif sight.at_ns - region.seen_ns < rules.lost_s * NS_PER_S or region.chances == region.sightings:
             # A slow camera may miss once; lost_s may be less than its interval.
             kept.append(region._replace(chances=region.chances + 1))
-    born = (Region(box, box, sight.at_ns, sight.at_ns, size(box), blurred=int(box in sight.blurred)) for box in free)
-    return (*kept, *born)
+    for number, box in enumerate(free, born + 1):
+        stands_out = few and area(box) >= rules.prominence_ratio * total
+        new = Region(number, box, box, sight.at_ns, sight.at_ns, size(box))
+        kept.append(new._replace(blurred=int(box in sight.blurred), prominent=int(stands_out)))
+    return tuple(kept)
 
 
-def _nearest(region: Region, boxes: Iterable[Box], at_ns: int, rules: PresenceRules) -> Box | None:
+def _nearest(region: Region, boxes: Iterable[Box], at_ns: int, rules: TrackRules) -> Box | None:
     """The box that may be this region now: of like size and not farther away than it can have gone."""
-    reach = rules.speed_per_s * (at_ns - region.seen_ns) / NS_PER_S
+    reach = rules.speed_per_s * min((at_ns - region.seen_ns) / NS_PER_S, rules.max_unseen_s)
     alike = (box for box in boxes if _alike(region.box, box, rules) and _gap(region.box, box) <= reach)
     return min(alike, key=lambda box: distance(region.box, box), default=None)
 
 
-def _seen(region: Region, box: Box, sight: Sight) -> Region:
+def _moved(region: Region, box: Box, sight: Sight, *, prominent: bool) -> Region:
     return region._replace(
         box=box,
         seen_ns=sight.at_ns,
@@ -84,10 +94,11 @@ def _seen(region: Region, box: Box, sight: Sight) -> Region:
         chances=region.chances + 1,
         blurred=region.blurred + (box in sight.blurred),
         path=region.path + distance(region.box, box),
+        prominent=region.prominent + prominent,
     )
 
 
-def _alike(one: Box, other: Box, rules: PresenceRules) -> bool:
+def _alike(one: Box, other: Box, rules: TrackRules) -> bool:
     small, large = sorted((size(one), size(other)))
     return small >= rules.size_ratio * large
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from pipeline.core.geometry import Box
+from pipeline.core.vocabulary import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.core.geometry import Box
+    from collections.abc import Mapping, Sequence
 
 NS_PER_S = 1_000_000_000
 
@@ -18,40 +22,26 @@ RECOGNISABLE_PIXELS = 32
 """Height below which detectors trained on COCO find little; its evaluation calls up to 32x32 "small"."""
 
 
-class Detected(Protocol):
-    """What is read of a detection."""
+class Detection(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """A thing the classifier saw."""
 
-    @property
-    def group(self) -> str:
-        """One of `LABELS`, or "other"."""
-
-    @property
-    def likelihood(self) -> float:
-        """0..1."""
-
-    @property
-    def box(self) -> Box:
-        """Where, in the same picture as the moving regions."""
+    label: str  # the detector's own class: truck, dog, boat
+    group: Group
+    likelihood: float  # 0..1
+    box: Box  # upright, 0..1 of the whole picture
+    colours: tuple[int, ...] = ()  # mean luma and chroma, 0..255, of its upper and lower half; empty: not measured
 
 
-class Lent(NamedTuple):
-    """What is known beside an observation of a part of the picture, from the rest of it; see `things`.
+class Carried(NamedTuple):
+    """Where a thing of the last picture is in this one, by what it looks like.
 
     Attributes:
-        proven: Those detections of the observation that count, seen in the whole picture.
-        telling: Moving regions whose way through the whole picture is evidence by itself.
-        recognised: Moving regions in which something was recognised, and when last.
-        elsewhere: What counts and was seen of the same things where they have gone since.
-        proof: Proof of the things that are here, wherever it was gathered, as it has faded by now.
-        sums: Likelihoods added up of things that are new here, before this observation, in the order of `LABELS`.
+        box: As large as it was.
+        likeness: Normalised correlation, -1..1.
     """
 
-    proven: tuple[Detected, ...] = ()
-    telling: frozenset[Box] = frozenset()
-    recognised: tuple[tuple[Box, int], ...] = ()
-    elsewhere: tuple[Detected, ...] = ()
-    proof: float = 0.0
-    sums: tuple[float, ...] = (0.0,) * len(LABELS)
+    box: Box
+    likeness: float
 
 
 class Sight(NamedTuple):
@@ -60,23 +50,24 @@ class Sight(NamedTuple):
     Attributes:
         at_ns: Media time in nanoseconds; it never goes back.
         boxes: Moving regions, 0..1 of the picture, largest first.
-        area_ratio: Share of the picture that moves, 0..1.
         global_change: Most of the picture changed at once, so the boxes say nothing.
-        detections: What the classifier found in and around the largest boxes; None where it did not look.
+        detections: What the classifier found, whole things as far as they can be seen, each once; None where it did
+            not look.
         blurred: Those of `boxes` that are out of focus, right at the lens.
-        lent: What is known beside it, where it is of a part of the picture; None: it is all there is.
+        looked_at: Where it looked.
+        carried: Things of the last picture that were found by what they look like, by number.
     """
 
     at_ns: int
     boxes: tuple[Box, ...] = ()
-    area_ratio: float = 0.0
     global_change: bool = False
-    detections: Sequence[Detected] | None = None
+    detections: Sequence[Detection] | None = None
     blurred: tuple[Box, ...] = ()
-    lent: Lent | None = None
+    looked_at: tuple[Box, ...] = ()
+    carried: Mapping[int, Carried] = MappingProxyType({})
 
 
-class PresenceRules(NamedTuple):
+class TrackRules(NamedTuple):
     """When to start, when to stop and what to call it. Sizes and distances are shares of the picture's side.
 
     Attributes:
@@ -102,9 +93,27 @@ class PresenceRules(NamedTuple):
         unwatched_s: Without a look for so long (model missing, overload) no silence counts against a region.
         settle_s: Rest after a global change, while exposure settles, before motion alone counts.
         speed_per_s: Greatest speed at which a region is followed; a runner crosses the picture in 4 s.
+        max_unseen_s: Longest that it is taken to have gone on at that speed while nobody saw it.
         size_ratio: Least ratio of the sizes of one region in two observations.
         lost_s: A region not found for so long is gone.
         recognised_s: How long a region counts as what it was recognised as.
+        prominent_ratio: Share of its sightings in which a region that stays must have stood out.
+        sway_sizes: Longest way of a region that stays in one place, in its own greatest sizes; more is swaying.
+        most_reach_sizes: Farthest that a thing may be from where it was expected, in its own sizes.
+        settle_way_s: Steps shorter in time than this are mostly jitter of the detector's box.
+        rest_sizes: A thing that stays within this change of place and size, in its own sizes, stands still;
+        rest_s: after so long.
+        max_still_s: What stands for longer belongs to the picture.
+        came_sizes: Way that shows that a thing came and was not there all along, in its own sizes.
+        sure_sizes: Way after which two looks are enough to count a thing.
+        least_hits: Looks that must have shown a thing before it is counted.
+        least_likeness: Correlation from which on a thing is where what looks like it is.
+        most_growth: Greatest ratio of the areas of a thing in two looks.
+        colour_weight: Cost of a detection of quite other colours, beside 1 for one that does not overlap.
+        most_misses_moving: A thing on its way is gone after so many looks at it that did not show it.
+        most_misses: A thing that stands still is gone after so many looks that did not show it.
+        lost_standing_s: Likewise, after so long without a look at it.
+        lost_thing_s: A thing on its way is gone after so long without a sign of it.
         run_up_s: How far the start may be put back; what moved before then was not this.
         quiet_gap_s: An incident ends after so long without evidence.
         label_likelihood: Least sum of likelihoods that gives an incident its name.
@@ -132,15 +141,33 @@ class PresenceRules(NamedTuple):
     unwatched_s: float = 5.0
     settle_s: float = 1.0
     speed_per_s: float = 0.25
+    max_unseen_s: float = 2.0
     size_ratio: float = 0.25
     lost_s: float = 1.0
     recognised_s: float = 5.0
+    prominent_ratio: float = 0.6
+    sway_sizes: float = 4.0
+    most_reach_sizes: float = 1.2
+    settle_way_s: float = 0.4
+    rest_sizes: float = 0.2
+    rest_s: float = 2.0
+    max_still_s: float = 900.0
+    came_sizes: float = 0.35
+    sure_sizes: float = 1.0
+    least_hits: int = 3
+    least_likeness: float = 0.7
+    most_growth: float = 4.0
+    colour_weight: float = 1.0
+    most_misses_moving: int = 6
+    most_misses: int = 4
+    lost_standing_s: float = 15.0
+    lost_thing_s: float = 3.0
     run_up_s: float = 10.0
     quiet_gap_s: float = 3.0
     label_likelihood: float = 0.5
     label_lead_ratio: float = 1.3
     label_sure: float = 2.0
 
-    def for_height(self, pixels: int) -> PresenceRules:
+    def for_height(self, pixels: int) -> TrackRules:
         """The same rules for pictures so many pixels high: in a thumbnail nobody recognises a large share."""
         return self._replace(small_size=max(self.small_size, RECOGNISABLE_PIXELS / pixels))

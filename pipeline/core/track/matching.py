@@ -1,0 +1,188 @@
+"""Gives detections to the things that they are of, and says what a thing learns of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipeline.core.geometry import area, centre, covers, overlap
+from pipeline.core.track import pieces
+from pipeline.core.track.assignment import IMPOSSIBLE, assign
+from pipeline.core.track.sight import LABELS
+from pipeline.core.track.thing import Thing, Vote, change, distance, seconds, shifted, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pipeline.core.geometry import Box
+    from pipeline.core.track.scene import Scene
+    from pipeline.core.track.sight import Detection
+
+_MOST_SPEED = 0.6  # shares of the picture a second
+
+
+def match(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
+    """Give detections to things; what is left and moves is a new thing."""
+    counted = [one for one in scene.sight.detections or () if _counts(one, scene)]
+    cycles = pieces.ridden(counted)
+    found = [one for one in counted if one not in cycles]
+    pairs = assign([[_cost(thing, one, scene) for one in found] for thing in things])
+    given = dict(pairs)
+    result = [
+        _update(thing, found[given[row]], scene) if row in given else _missed(thing, scene)
+        for row, thing in enumerate(things)
+    ]
+    for column in sorted(set(range(len(found))) - set(given.values())):
+        if scene.moving(found[column].box):
+            born += 1
+            result.append(_new(born, found[column], result, scene))
+    return [_mounted(thing, cycles) for thing in result], born
+
+
+def _mounted(thing: Thing, cycles: Iterable[Detection]) -> Thing:
+    """Note what a person rides."""
+    if thing.now is None or thing.now.group != "person":
+        return thing
+    own = next((one for one in cycles if pieces.rides(thing.now.box, one.box)), None)
+    return thing if own is None else thing._replace(rides=own.label)
+
+
+def _counts(detection: Detection, scene: Scene) -> bool:
+    """Whether it is likely enough; one of no group must be of what has moved somewhere."""
+    rules = scene.rules
+    if detection.group in LABELS:
+        return detection.likelihood >= rules.likelihood
+    return detection.likelihood >= rules.other_likelihood and any(
+        one.travelled >= rules.other_travel_sizes * one.largest for one in scene.moving(detection.box)
+    )
+
+
+def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
+    """How unlikely it is that a detection is of a thing; see `assign`."""
+    unseen_s = seconds(scene.at_ns - (thing.detected_ns or thing.seen_ns))
+    box = thing.box if thing.moved_ns == scene.at_ns else _predicted(thing, scene)
+    common, way = overlap(box, detection.box), distance(box, detection.box)
+    small, large = sorted((size(box), size(detection.box)))
+    ratio = area(detection.box) / max(area(box), 1e-6)
+    if not 1 / scene.rules.most_growth < ratio < scene.rules.most_growth:
+        return IMPOSSIBLE
+    piece = pieces.is_piece(detection.box, box) or pieces.is_piece(box, detection.box)
+    near = way <= min(scene.rules.most_reach_sizes, 0.6 + 0.5 * unseen_s) and small >= 0.4 * large  # see reach
+    if not (common > 0.1 or piece or near):  # noqa: PLR2004  # less is a neighbour
+        return IMPOSSIBLE
+    mismatch = _mismatch(thing, detection)
+    unlike = scene.rules.colour_weight * _difference(thing.colours, detection.colours)
+    return 1 - common + 0.5 * way + mismatch + unlike - 0.03 * min(thing.hits, 10)
+
+
+def _mismatch(thing: Thing, detection: Detection) -> float:
+    """Cost of a detection of another kind: cheap while little is known, impossible once much speaks against it."""
+    if detection.group not in LABELS or thing.group in {None, detection.group}:
+        return 0.0
+    total = sum(vote.evidence for vote in thing.votes if vote.group in LABELS)
+    for_it = sum(vote.evidence for vote in thing.votes if vote.group == detection.group)
+    if thing.hits <= 3:  # noqa: PLR2004  # looks; the first ones often err
+        return 0.3
+    return IMPOSSIBLE if for_it < 0.15 * total else 0.6  # one look in seven errs
+
+
+def _difference(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """Mean distance of colours, 1: 64 codes of each; 0 where one is not known."""
+    if not one or not other:
+        return 0.0
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one) / 64
+
+
+def _predicted(thing: Thing, scene: Scene) -> Box:
+    """Where it is if it went on as it did, for at most a second."""
+    passed_s = min(seconds(scene.at_ns - thing.seen_ns), 1.0)
+    return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
+
+
+def _new(number: int, detection: Detection, things: Sequence[Thing], scene: Scene) -> Thing:
+    """A thing that is seen for the first time; it came with the region in which it moves, unless others did."""
+    taken = {one for thing in things for one in thing.regions}
+    own = [
+        one.born_ns
+        for one in scene.moving(detection.box)
+        if one.number not in taken and overlap(one.box, detection.box) > 0.3  # noqa: PLR2004  # it is what moves there
+    ]
+    thing = Thing(number, detection.box, detection.box, min((scene.at_ns, *own)), scene.at_ns)
+    return _update(thing, detection, scene)
+
+
+def _update(thing: Thing, detection: Detection, scene: Scene) -> Thing:
+    at_ns, moving = scene.at_ns, scene.moving(detection.box)
+    part = thing.hits > 0 and thing.pieces < 3 and pieces.is_piece(detection.box, thing.box)  # noqa: PLR2004  # then it is small
+    box = thing.box if part else detection.box
+    unnamed = thing.detected_ns is None and thing.hits == 0
+    thing = thing._replace(
+        box=box,
+        first=box if unnamed else thing.first,
+        pieces=thing.pieces + 1 if part else 0,
+        seen_ns=at_ns,
+        detected_ns=at_ns,
+        hits=thing.hits + 1,
+        moving_hits=thing.moving_hits + bool(moving),
+        misses=0,
+        now=detection,
+        regions=frozenset(one.number for one in moving) or thing.regions,
+        moved_ns=at_ns if moving else thing.moved_ns,
+        votes=_voted(thing.votes, detection),
+        proof=_faded(thing, scene),
+        colours=_blended(thing.colours, detection.colours),
+    )
+    return _along(thing, scene)
+
+
+def _blended(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
+    """Colours of a thing, which change slowly as it turns and the light does."""
+    if not old or not new:
+        return new or old
+    return tuple(round(0.7 * a + 0.3 * b) for a, b in zip(old, new, strict=True))
+
+
+def _along(thing: Thing, scene: Scene) -> Thing:
+    """Measure its way between two detections that are far enough apart in time to be more than jitter."""
+    at_ns = scene.at_ns
+    if thing.mark is None:
+        return thing._replace(mark=thing.box, mark_ns=at_ns, rest=thing.box, rest_ns=at_ns)
+    passed_s = seconds(at_ns - thing.mark_ns)
+    if passed_s >= scene.rules.settle_way_s:
+        (x1, y1), (x2, y2) = centre(thing.mark), centre(thing.box)
+        speeds = tuple(
+            max(-_MOST_SPEED, min((old + new / passed_s) / 2, _MOST_SPEED))
+            for old, new in zip(thing.velocity, (x2 - x1, y2 - y1), strict=True)
+        )
+        thing = thing._replace(
+            velocity=speeds,  # type: ignore[arg-type]  # two of them
+            path=thing.path + distance(thing.mark, thing.box),
+            path_s=thing.path_s + passed_s,
+            mark=thing.box,
+            mark_ns=at_ns,
+        )
+    if thing.rest is None or change(thing.rest, thing.box) > scene.rules.rest_sizes:
+        thing = thing._replace(rest=thing.box, rest_ns=at_ns)
+    return thing._replace(travelled=max(thing.travelled, change(thing.first, thing.box)))
+
+
+def _missed(thing: Thing, scene: Scene) -> Thing:
+    """A look at where it is did not show it."""
+    shown = any(covers(one, thing.box) > 0.5 for one in scene.sight.looked_at)  # noqa: PLR2004  # half
+    return thing._replace(misses=thing.misses + 1) if shown else thing
+
+
+def _voted(votes: tuple[Vote, ...], detection: Detection) -> tuple[Vote, ...]:
+    new = Vote(detection.label, detection.group, detection.likelihood, detection.likelihood)
+    if all(vote.label != new.label for vote in votes):
+        return (*votes, new)
+    return tuple(
+        vote._replace(evidence=vote.evidence + new.evidence, best=max(vote.best, new.best))
+        if vote.label == new.label
+        else vote
+        for vote in votes
+    )
+
+
+def _faded(thing: Thing, scene: Scene) -> float:
+    passed_s = seconds(scene.at_ns - (scene.at_ns if thing.detected_ns is None else thing.detected_ns))
+    return float(thing.proof * 0.5 ** (passed_s / scene.rules.proof_half_life_s))

@@ -1,0 +1,142 @@
+"""Follows things from look to look and, between looks, by what moves.
+
+Three kinds of evidence tie a thing together. Moving regions, seen in every picture, carry it on between looks and over
+looks that miss it. Detections, a few a second, say where it is as a whole and vote what it is; they are given to things
+by the assignment of least cost. Movement alone makes a thing without a name of what no classifier knows.
+
+Trackers that want 15 looks a second predict by velocity; at one to five looks a second things go farther than their
+own size between looks, so the region in which a thing moves decides before its predicted place does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pipeline.core.geometry import area, centre, shared
+from pipeline.core.track.evidence import is_lost, judge, unnamed
+from pipeline.core.track.matching import match
+from pipeline.core.track.movement import Watch
+from pipeline.core.track.regions import Region, follow
+from pipeline.core.track.scene import Scene
+from pipeline.core.track.thing import Thing, change, seconds, shifted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pipeline.core.geometry import Box
+    from pipeline.core.track.sight import Sight, TrackRules
+
+
+_MOVED_OF_LATE_S = 1.0
+
+
+class Tracker(NamedTuple):
+    """All that is followed in a camera's picture.
+
+    Attributes:
+        watch: When it was observed and looked at.
+        regions: Moving regions, oldest first.
+        things: Oldest first.
+        regions_born: How many regions there were.
+        things_born: How many things there were.
+    """
+
+    watch: Watch = Watch()
+    regions: tuple[Region, ...] = ()
+    things: tuple[Thing, ...] = ()
+    regions_born: int = 0
+    things_born: int = 0
+
+
+def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
+    """Take one observation into account.
+
+    Args:
+        tracker: Result of the last step, `Tracker()` at first.
+        sight: The observation.
+        rules: Thresholds; the same ones all along.
+    """
+    watch = Watch(
+        sight.at_ns,
+        tracker.watch.looked_ns if sight.detections is None else sight.at_ns,
+        sight.at_ns if sight.global_change else tracker.watch.upset_ns,
+    )
+    regions = tracker.regions if sight.global_change else follow(tracker.regions, sight, rules, tracker.regions_born)
+    before = {region.number: region for region in tracker.regions}
+    scene = Scene(watch, regions, before, tracker.watch.at_ns, sight, rules)
+    things = _carried((thing for thing in tracker.things if not is_lost(thing, scene)), scene)
+    born = tracker.things_born
+    if sight.detections is not None:
+        things, born = match(things, born, scene)
+    things, born = unnamed(things, born, scene)
+    return Tracker(
+        watch,
+        regions,
+        tuple(judge(thing, scene) for thing in things if not is_lost(thing, scene)),
+        max((tracker.regions_born, *(region.number for region in regions))),
+        born,
+    )
+
+
+def on_their_way(tracker: Tracker) -> dict[int, Box]:
+    """Where the things are that moved of late, by number."""
+    return {
+        thing.number: thing.box
+        for thing in tracker.things
+        if thing.votes and seconds(tracker.watch.at_ns - thing.moved_ns) < _MOVED_OF_LATE_S
+    }
+
+
+def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
+    """Move things on with the regions that they are in, and find their regions again."""
+    things = list(things)
+    numbers = [number for thing in things for number in thing.regions]
+    shared_by = {number: numbers.count(number) for number in numbers}
+    return [_carry(thing, shared_by, scene) for thing in things]
+
+
+def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
+    thing = thing._replace(now=None, evident=False)
+    live = [one for one in scene.live(thing.regions) if not thing.votes or _touches(one.box, thing.box)]
+    if not live:
+        live = [one for one in scene.moving(thing.box) if one.number not in shared_by]
+        if not live:
+            hidden = {one.number for one in scene.regions if one.seen_ns != scene.at_ns}
+            return thing._replace(regions=thing.regions & hidden)
+    numbers = frozenset(one.number for one in live)
+    thing = thing._replace(regions=numbers, seen_ns=scene.at_ns, moved_ns=scene.at_ns)
+    own = [one for one in live if shared_by.get(one.number, 0) <= 1]
+    if not thing.votes:
+        return thing._replace(box=live[0].box, travelled=max(thing.travelled, change(thing.first, live[0].box)))
+    carried = scene.sight.carried.get(thing.number)
+    if carried is not None and carried.likeness >= scene.rules.least_likeness:
+        return thing._replace(box=carried.box)
+    region = max(own, key=lambda one: area(one.box), default=None)
+    before = scene.before.get(region.number) if region else None
+    if region is None or before is None or not _keeps_size(before.box, region.box):
+        passed_s = seconds(scene.at_ns - scene.before_ns)
+        return thing._replace(box=shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s))
+    return thing._replace(box=_moved_on(thing.box, before.box, region.box))
+
+
+def _touches(region: Box, box: Box) -> bool:
+    """Whether what moves in a region may still be the thing that did."""
+    return shared(region, box) > 0.1 * min(area(region), area(box))  # less is a neighbour
+
+
+def _keeps_size(before: Box, after: Box) -> bool:
+    """Whether a region is as large as it was: else it took in, or lost, something else that moves."""
+    small, large = sorted((area(before), area(after)))
+    return small > 0.6 * large  # a walker's legs open and close
+
+
+def _moved_on(box: Box, before: Box, after: Box) -> Box:
+    """Where a thing is after what moves in it went on; a region much larger than it holds others, too."""
+    if area(after) > 3 * area(box):  # more than it and its shadow
+        return box
+    (x1, y1), (x2, y2) = centre(before), centre(after)
+    moved = shifted(box, x2 - x1, y2 - y1)
+    if shared(moved, after):
+        return moved
+    (x1, y1) = centre(moved)
+    return shifted(moved, x2 - x1, y2 - y1)
