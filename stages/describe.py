@@ -322,7 +322,7 @@ class Describe(Stage):
         """With the verdict, which never waits for a sentence; and with a word of warning of what the scene says."""
         verdict = self._judging.judged(wanted.facts, why_unheard)
         judged = msgspec.structs.replace(analysis, fields=verdict.fields)
-        if self._lists.suspects(wanted.facts.scene_text):
+        if self._lists.match_scene(wanted.facts.scene_text):
             judged = msgspec.structs.replace(judged, flags=("injection_suspected",))
         return IncidentDescribed(
             incident=wanted.incident, revision=wanted.revision, analysis=judged, holds_s=verdict.holds_s

@@ -41,6 +41,6 @@ class DigestWriter:
         Raises:
             EngineError: The prompt does not fit the context.
         """
-        lark = digest_sentences.grammar(group)
+        lark = digest_sentences.build_grammar(group)
         written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
-        return WrittenSentence.of(written, lambda text: digest_grounding.fault(text, group))
+        return WrittenSentence.of(written, lambda text: digest_grounding.find_fault(text, group))

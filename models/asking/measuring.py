@@ -101,7 +101,7 @@ def answers(model: LanguageModel) -> dict[str, float]:
     seconds = []
     for facts in samples.INCIDENTS:
         began = time.perf_counter()
-        told.append(_sentence(model, prompt.summary(facts), sentences.grammar(facts)))
+        told.append(_sentence(model, prompt.summary(facts), sentences.build_grammar(facts)))
         seconds.append(time.perf_counter() - began)
     return {
         "ttft_cold_ms": cold * 1e3,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.digest.group_words import place, times, when
+from pipeline.core.digest.group_words import frequency_phrase, place_phrase, time_phrase
 from pipeline.core.incident.rules import listed
-from pipeline.core.text.english import plain, plural, spoken
+from pipeline.core.text.english import duration_in_words, one_line, pluralise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,15 +76,15 @@ class Prompts(NamedTuple):
 def facts_line(facts: Facts) -> str:
     """The facts of an incident on one line, without those that say nothing."""
     thing, way = facts.object, facts.track
-    many = f"{thing.count} {plural(thing.class_)}" if thing.count > 1 else thing.class_
+    many = f"{thing.count} {pluralise(thing.class_)}" if thing.count > 1 else thing.class_
     found = (
-        ", ".join(("movement" if thing.class_ == "none" else many, *map(plain, facts.tags))),
-        plain(facts.zone),
+        ", ".join(("movement" if thing.class_ == "none" else many, *map(one_line, facts.tags))),
+        one_line(facts.zone),
         f"{facts.weekday} {facts.local_time}, {facts.light}" if facts.local_time else facts.light,
         way.speed if way.direction == "none" else f"{way.speed}, {way.direction}",
-        spoken(way.dwell_s),
+        duration_in_words(way.dwell_s),
         f"visit {way.visits_last_hour}" if way.visits_last_hour > 1 else "",
-        ", ".join(plain(rule.replace("_", " ")) for rule in listed(facts.rules_hit)),
+        ", ".join(one_line(rule.replace("_", " ")) for rule in listed(facts.rules_hit)),
     )
     return "; ".join(part for part in found if part)
 
@@ -92,9 +92,9 @@ def facts_line(facts: Facts) -> str:
 def core(class_: str, tags: Sequence[str], zone: str) -> str:
     """What a note is weighed against: what was seen, and where."""
     named = "" if class_ in ("none", "?") else class_
-    with_ = ", ".join(map(plain, tags))
+    with_ = ", ".join(map(one_line, tags))
     seen = f"{named} ({with_})" if named and with_ else named or with_ or "movement"
-    return f"{seen}, place: {plain(zone)}"
+    return f"{seen}, place: {one_line(zone)}"
 
 
 def _incident(seen: str) -> str:
@@ -102,7 +102,7 @@ def _incident(seen: str) -> str:
 
 
 def _note(note: str) -> str:
-    return f"Note: {plain(note)}{_ASKS}"
+    return f"Note: {one_line(note)}{_ASKS}"
 
 
 _DIGEST_TASK = "What was counted, in one sentence that says all that is listed.\n\n"
@@ -145,14 +145,14 @@ class DigestPrompt(NamedTuple):
 
 def counted(group: Group) -> str:
     """What is counted of a group, on one line."""
-    one, most = group.one, group.most
-    thing = "movement" if one.thing == "none" else plural(one.thing) if most > 1 else one.thing
+    one, most = group.first_incident, group.max_count
+    thing = "movement" if one.thing == "none" else pluralise(one.thing) if most > 1 else one.thing
     found = (
-        plain(one.action),
-        f"{times(group.size)} {thing}" + (f", up to {most}" if most > 1 else ""),
-        place(group),
-        when(group),
-        spoken(group.longest_s) if group.longest_s > 1 else "",
-        ", ".join(f"note {plain(note)}" for note in group.notes),
+        one_line(one.action),
+        f"{frequency_phrase(group.size)} {thing}" + (f", up to {most}" if most > 1 else ""),
+        place_phrase(group),
+        time_phrase(group),
+        duration_in_words(group.longest_s) if group.longest_s > 1 else "",
+        ", ".join(f"note {one_line(note)}" for note in group.notes),
     )
     return "; ".join(part for part in found if part)

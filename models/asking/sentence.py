@@ -77,7 +77,7 @@ class Summariser:
         Raises:
             EngineError: The prompt does not fit the context.
         """
-        lark = _FREE if free else sentences.grammar(facts)
+        lark = _FREE if free else sentences.build_grammar(facts)
         written = yield from self._model.write(self._prompts.summary(facts), lark, self._most, said=said)
-        summary = WrittenSentence.of(written, lambda text: grounding.fault(text, facts))
-        return summary._replace(held=self._lists.held(summary.text, filters.names(facts)))
+        summary = WrittenSentence.of(written, lambda text: grounding.find_fault(text, facts))
+        return summary._replace(held=self._lists.match_output(summary.text, filters.names_in_facts(facts)))

@@ -15,7 +15,7 @@ from models.llm import opening
 from models.llm.mnn import EngineOptions
 from pipeline.app.events import undelivered
 from pipeline.app.summaries import finished
-from pipeline.core.digest import gathered, grounding, group_words, groups, periods, wording
+from pipeline.core.digest import grounding, group_words, groups, history, periods, wording
 from pipeline.core.digest.groups import Loudness
 from pipeline.core.digest.wording import Sentence
 from pipeline.core.errors import ConfigError, EngineError, ModelError
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store
     from pipeline.app.site import Site
-    from pipeline.core.digest.gathered import Gathered, Period
     from pipeline.core.digest.groups import Group
+    from pipeline.core.digest.history import History, Period
     from pipeline.core.settings import DescribeSettings
     from pipeline.core.text.filters import Filters
 
@@ -132,16 +132,16 @@ def digest(site: Site, path: Path, since: str, until: str = "", camera: str = ""
 def tell(path: Path, asked: AskedPeriod, means: DigestTools) -> Digest:
     """Tell a period of a file of events. Raises what `digest` does."""
     reader = Reader(path, _asked_from(asked))
-    kept = gathered.gather(line for _, line in reader.events(EventLine))
+    kept = history.read_history(line for _, line in reader.events(EventLine))
     if reader.damaged and kept.empty:
         raise reader.nothing()
     here = asked.zone or kept.zone
     since, until = _span(asked, kept, here)
-    period = gathered.within(_of(asked, kept), since, until)
-    made = groups.groups(period, means.loudness, here)
+    period = history.select_period(_of(asked, kept), since, until)
+    made = groups.group_incidents(period, means.loudness, here)
     worded = word(made[: wording.count_own_sentences(period, made)], means)
-    sentences = wording.sentences(period, made, worded.sentences, means.loudness)
-    kept_from = "" if kept.recorded else reader.kept_from(since)
+    sentences = wording.compose_digest(period, made, worded.sentences, means.loudness)
+    kept_from = "" if kept.from_recordings else reader.kept_from(since)
     remarks = (*filter(None, (kept_from, undelivered(path))), *reader.complaints())
     return Digest(period, here, sentences, worded, means.loudness, reader.damaged_lines, kept_from, remarks)
 
@@ -171,21 +171,21 @@ def word(made: Sequence[Group], means: DigestTools) -> Worded:
 def _asked_from(asked: AskedPeriod) -> datetime:
     """About when a period of now begins, before anything is read: in UTC, for want of a better zone."""
     zone = asked.zone or UTC
-    until = periods.moment("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
-    return periods.moment("--since", asked.since, until, zone)
+    until = periods.parse_time("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
+    return periods.parse_time("--since", asked.since, until, zone)
 
 
-def _span(asked: AskedPeriod, found: Gathered, here: tzinfo) -> tuple[datetime, datetime]:
+def _span(asked: AskedPeriod, found: History, here: tzinfo) -> tuple[datetime, datetime]:
     """The period in UTC: of recordings up to their last event, else up to now."""
-    last = (found.last if found.recorded else None) or datetime.now(UTC)
-    until = periods.moment("--until", asked.until, last, here) if asked.until else last
-    since = periods.moment("--since", asked.since, until, here)
+    last = (found.last_utc if found.from_recordings else None) or datetime.now(UTC)
+    until = periods.parse_time("--until", asked.until, last, here) if asked.until else last
+    since = periods.parse_time("--since", asked.since, until, here)
     if since >= until:
         raise ConfigError(f"--since {asked.since}: {iso(since)} is not before the end of the period, {iso(until)}")
     return since, until
 
 
-def _of(asked: AskedPeriod, found: Gathered) -> Gathered:
+def _of(asked: AskedPeriod, found: History) -> History:
     if not asked.camera:
         return found
     known = sorted(found.cameras | asked.cameras)
@@ -208,11 +208,11 @@ def _tell(model: Installed, options: EngineOptions, made: Sequence[Group]) -> It
 
 def _fault(group: Group, told: WordedGroup, lists: Filters) -> str:
     """Why a model's sentence is not shown: a list holds it back, its writer found a fault, or a second reading here."""
-    if held := lists.held(told.text, group.names):
+    if held := lists.match_output(told.text, group.names):
         return f"held back by the list {held}"
-    return told.fault or grounding.fault(told.text, group)
+    return told.fault or grounding.find_fault(told.text, group)
 
 
 def _templated(group: Group) -> Sentence:
-    text = group_words.template(group)
-    return Sentence(text, group.ids, grounded=not grounding.fault(text, group))
+    text = group_words.write_template(group)
+    return Sentence(text, group.ids, grounded=not grounding.find_fault(text, group))

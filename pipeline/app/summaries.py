@@ -172,7 +172,7 @@ def finished(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence
 
 def _judged(results: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
     shown = [one for one in results if not one.fault]
-    grounded = [one for one in shown if not grounding.fault(one.text, facts[one.id])]
+    grounded = [one for one in shown if not grounding.find_fault(one.text, facts[one.id])]
     reasons = Counter(" ".join(one.fault.split()[-3:]) for one in results if one.fault)
     return {
         "incidents": len(results),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.app.digest import Digest
-    from pipeline.core.digest.gathered import Period
+    from pipeline.core.digest.history import Period
 
 _IDS_SHOWN = 6  # behind a sentence, where people read it
 
@@ -40,7 +40,7 @@ def plainly(found: Digest) -> dict[str, object]:
         "since": iso(period.since),
         "until": iso(period.until),
         "incidents": len(period.incidents),
-        "quiet": sum(found.loudness.quiet(one.action) for one in period.incidents),
+        "quiet": sum(found.loudness.is_quiet(one.action) for one in period.incidents),
         "actions": _counts(one.action for one in period.incidents),
         "statuses": _counts(one.status or "unknown" for one in period.incidents),
         "unplaced": len(period.unplaced),

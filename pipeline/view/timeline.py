@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pipeline.core.incident import rules
 from pipeline.core.printing import printable
-from pipeline.core.text.templates import duration
+from pipeline.core.text.templates import short_duration
 from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _length(event: dict[str, Any]) -> str:
     if ".incident." not in event["type"]:
         return ""
     dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
-    text = duration(dwell) if isinstance(dwell, int) else ""
+    text = short_duration(dwell) if isinstance(dwell, int) else ""
     return text if event["data"].get("ended_by") else f"{text} so far"
 
 

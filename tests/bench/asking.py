@@ -87,7 +87,7 @@ def installed(state: Path, name: str, recipe: str, source: Path) -> Installed:
 
 def ask(model: LanguageModel, prompt: Prompts, facts: Facts) -> WrittenTokens:
     """One sentence, as the stage describe asks for it."""
-    writing = model.write(prompt.summary(facts), sentences.grammar(facts), 96)
+    writing = model.write(prompt.summary(facts), sentences.build_grammar(facts), 96)
     while True:
         try:
             next(writing)

@@ -108,7 +108,7 @@ def _sentence(model, prompt: Prompts, facts) -> dict:
     written = asking.ask(model, prompt, facts)
     return {
         "s": time.perf_counter() - began, "tokens": written.output, "cached": written.cached, "text": written.text,
-        "grounded": not grounding.fault(written.text.strip(), facts),
+        "grounded": not grounding.find_fault(written.text.strip(), facts),
     }  # fmt: skip
 
 

@@ -147,7 +147,7 @@ class Filters(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        filters.load(self.file).held("A person stands at the gate.", ())
+        filters.load(self.file).match_output("A person stands at the gate.", ())
 
 
 class Words(Toml):

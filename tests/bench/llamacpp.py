@@ -72,7 +72,7 @@ class Peer:
         timings = pieces[-1]["timings"]
         return {
             "s": seconds, "tokens": timings["predicted_n"], "cached": timings["cache_n"], "text": summary,
-            "grounded": bool(summary) and not grounding.fault(summary, facts),
+            "grounded": bool(summary) and not grounding.find_fault(summary, facts),
         }  # fmt: skip
 
 
