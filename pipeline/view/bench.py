@@ -11,10 +11,10 @@ from pipeline.core.bench import texts
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
-    from pipeline.app.bench import Measured
+    from pipeline.app.bench import Measurement
 
 
-def show(measured: Measured, *, as_json: bool) -> None:
+def show(measured: Measurement, *, as_json: bool) -> None:
     """Print what was measured and how it differs from before; as JSON with `changes` and the `folder`."""
     found, changes, (kept, page) = measured
     if as_json:

@@ -30,7 +30,7 @@ def show(found: Conversion, *, as_json: bool) -> None:
     _show_passes(found)
     how = "made" if found.made else "already made"
     say(f"{printable(str(path))}: {how}, {manifest.bytes / 1e6:.1f} MB, cosine {manifest.cosine:.4f}\n")
-    for line in _advice(found):
+    for line in _list_advice(found):
         say(f"{line}\n")
     for name, reasons in found.stale.items():
         say(f"stale: {printable(name)}: {printable('; '.join(reasons))}\n")
@@ -46,7 +46,7 @@ def _show_passes(found: Conversion) -> None:
     console().print(table)
 
 
-def _advice(found: Conversion) -> Iterator[str]:
+def _list_advice(found: Conversion) -> Iterator[str]:
     """What is to be known, and done, next."""
     job, manifest, path = found.job, found.manifest, found.path
     if manifest is None or path is None:
@@ -57,7 +57,7 @@ def _advice(found: Conversion) -> Iterator[str]:
     if calibration is None and job.calibration:
         yield f"--calibration {printable(job.calibration)} was not used: the model is quantised already."
     if manifest.kept:
-        yield f"In higher precision: {_kept(len(manifest.kept), job.worst)}{printable(', '.join(manifest.kept))}"
+        yield f"In higher precision: {_kept_phrase(len(manifest.kept), job.worst)}{printable(', '.join(manifest.kept))}"
     if manifest.left:
         yield f"Stays on the CPU: {printable(', '.join(manifest.left))}; the gate lets it pass only if that is allowed."
     if job.target == "rknn":
@@ -67,7 +67,7 @@ def _advice(found: Conversion) -> Iterator[str]:
         )
 
 
-def _kept(kept: int, chosen: int) -> str:
+def _kept_phrase(kept: int, chosen: int) -> str:
     """Of how many layers a scan chose, and how many had to go with them."""
     beside = kept - chosen
     return f"{chosen} layers and {beside} beside them that share their numbers: " if chosen and beside > 0 else ""

@@ -24,7 +24,7 @@ _IDS_SHOWN = 6  # behind a sentence, where people read it
 def show(found: Digest, *, as_json: bool) -> None:
     """Print a digest, and what is to be known of the files and the language model."""
     if as_json:
-        say_json(plainly(found))
+        say_json(to_json(found))
     else:
         _print(found)
     if found.worded.silent:
@@ -33,7 +33,7 @@ def show(found: Digest, *, as_json: bool) -> None:
         complain(remark)
 
 
-def plainly(found: Digest) -> dict[str, object]:
+def to_json(found: Digest) -> dict[str, object]:
     """A digest for programs."""
     period, worded = found.period, found.worded
     return {
@@ -41,11 +41,11 @@ def plainly(found: Digest) -> dict[str, object]:
         "until": iso(period.until),
         "incidents": len(period.incidents),
         "quiet": sum(found.loudness.is_quiet(one.action) for one in period.incidents),
-        "actions": _counts(one.action for one in period.incidents),
-        "statuses": _counts(one.status or "unknown" for one in period.incidents),
+        "actions": _count(one.action for one in period.incidents),
+        "statuses": _count(one.status or "unknown" for one in period.incidents),
         "unplaced": len(period.unplaced),
         "sentences": [msgspec.to_builtins(one) for one in found.sentences],
-        "notes": _notes(period),
+        "notes": _note_texts(period),
         "model": worded.model or None,
         "model_silent": worded.silent or None,
         "dropped": worded.dropped,
@@ -61,25 +61,25 @@ def _print(found: Digest) -> None:
     for one in found.sentences:
         text = Text(printable(one.text))
         if one.incidents and one.about != "all":
-            text.append(f"  {printable(_behind(one.incidents))}", style="dim")
+            text.append(f"  {printable(_shorten_ids(one.incidents))}", style="dim")
         screen.print(text)
-    for note, said in _notes(period).items():
+    for note, said in _note_texts(period).items():
         screen.print(Text(printable(f"  note {note}: {said}"), style="dim"))
     if found.worded.dropped:
         why = ", ".join(f"{count} as {reason}" for reason, count in found.worded.dropped.items())
         screen.print(Text(printable(f"  sentences of the model that the template replaced: {why}"), style="dim"))
 
 
-def _notes(period: Period) -> dict[str, str]:
+def _note_texts(period: Period) -> dict[str, str]:
     """The notes that decided, and what they say."""
     return {one.note: one.note_text for one in sorted(period.incidents) if one.note}
 
 
-def _behind(ids: tuple[str, ...]) -> str:
+def _shorten_ids(ids: tuple[str, ...]) -> str:
     """The ids behind a sentence, as many as a line or two hold."""
     shown = " ".join(ids[:_IDS_SHOWN])
     return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more: --json names them"
 
 
-def _counts(words: Iterator[str]) -> dict[str, int]:
+def _count(words: Iterator[str]) -> dict[str, int]:
     return dict(sorted(Counter(words).items()))

@@ -18,7 +18,7 @@ _STYLES = {"ok": "green", "note": "yellow", "trouble": "bold red"}
 def show(report: Diagnosis, *, as_json: bool) -> None:
     """Print it."""
     if as_json:
-        say_json(_plain(report))
+        say_json(_to_json(report))
         return
     screen = console()
     table = Table("", "what", "found", "remedy")
@@ -29,7 +29,7 @@ def show(report: Diagnosis, *, as_json: bool) -> None:
     screen.print(f"{counted(report.troubles, 'trouble')}, {counted(notes, 'note')}")
 
 
-def _plain(report: Diagnosis) -> dict[str, object]:
+def _to_json(report: Diagnosis) -> dict[str, object]:
     plan = report.device.plan
     return {
         "troubles": report.troubles,

@@ -14,8 +14,8 @@ from pipeline.view.output import complain, console, say, say_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pipeline.app.effect import CheckedIncident, NotesEffect
-    from pipeline.app.notes import Findings, Proposal
+    from pipeline.app.notes import NoteFindings, Proposal
+    from pipeline.app.notes_check import CheckedIncident, NotesResult
     from pipeline.core.note.notebook import Entry, Notebook
     from pipeline.core.note.notes import Note, Reading
 
@@ -25,11 +25,11 @@ _SAYS = {"allowed": "in order", "forbidden": "not in order", "report": "to be to
 def print_reading(proposal: Proposal) -> None:
     """Print what was read of a note, for its author to confirm, on standard error."""
     note = proposal.note
-    lines = [printable(note.text), *(f"  {described(reading)}" for reading in note.readings)]
-    complain("\n".join([*lines, *_warnings(note, proposal.findings)]))
+    lines = [printable(note.text), *(f"  {describe_reading(reading)}" for reading in note.readings)]
+    complain("\n".join([*lines, *_list_warnings(note, proposal.findings)]))
 
 
-def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
+def print_added(entry: Entry, found: NoteFindings, *, as_json: bool) -> None:
     """Print a note that was added."""
     if as_json:
         say_json({"note": entry, "polarity": entry.note.polarity, **found._asdict()})
@@ -40,14 +40,14 @@ def print_added(entry: Entry, found: Findings, *, as_json: bool) -> None:
 def print_list(book: Notebook, *, as_json: bool) -> None:
     """Print all notes."""
     if as_json:
-        say_json([_as_json(entry) for entry in book.notes])
+        say_json([_entry_to_json(entry) for entry in book.notes])
         return
     if not book.notes:
         say('no notes yet: pipeline notes add "Trucks may wait in the loading bay until 17:00."\n')
         return
     table = Table("", "camera", "note", "read as")
     for entry in book.notes:
-        readings = "\n".join(printable(described(reading)) for reading in entry.readings)
+        readings = "\n".join(printable(describe_reading(reading)) for reading in entry.readings)
         table.add_row(entry.id, printable(entry.camera or "all"), printable(entry.text), readings)
     console().print(table)
 
@@ -60,29 +60,29 @@ def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
         say("".join(f"{identifier}: removed\n" for identifier in identifiers))
 
 
-def print_effect(effect: NotesEffect, *, as_json: bool) -> None:
+def print_effect(effect: NotesResult, *, as_json: bool) -> None:
     """Print what each note would have done, and to which incidents; and what is to be known of the files."""
     if as_json:
-        say_json(_plainly(effect))
+        say_json(_result_to_json(effect))
     else:
-        console().print(_notes(effect))
-        changed = _changed([one for one in effect.incidents if one.entry])
+        console().print(_notes_table(effect))
+        changed = _changes_table([one for one in effect.incidents if one.entry])
         if changed.row_count:
             console().print(changed)
     for remark in effect.remarks:
         complain(remark)
 
 
-def _plainly(effect: NotesEffect) -> dict[str, object]:
+def _result_to_json(effect: NotesResult) -> dict[str, object]:
     rows = [
-        _as_json(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised}
+        _entry_to_json(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised}
         for one in effect.notes
     ]
     told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one)} for one in effect.incidents]
     return {"incidents": len(effect.incidents), "notes": rows, "verdicts": told}
 
 
-def _notes(effect: NotesEffect) -> Table:
+def _notes_table(effect: NotesResult) -> Table:
     title = counted(len(effect.incidents), "incident")
     table = Table("", "note", "spoke", "silenced", "raised", title=title, title_justify="left")
     for one in effect.notes:
@@ -91,7 +91,7 @@ def _notes(effect: NotesEffect) -> Table:
     return table
 
 
-def _changed(judged: Iterable[CheckedIncident]) -> Table:
+def _changes_table(judged: Iterable[CheckedIncident]) -> Table:
     table = Table("incident", "where and when", "what", "rules alone", "with notes", "note", title_justify="left")
     for one in judged:
         facts, verdict = one.facts, one.verdict
@@ -110,7 +110,7 @@ def _name(one: CheckedIncident) -> str:
     return one.entry.id if one.entry else ""
 
 
-def _as_json(entry: Entry) -> dict[str, object]:
+def _entry_to_json(entry: Entry) -> dict[str, object]:
     return {
         "id": entry.id,
         "camera": entry.camera,
@@ -120,17 +120,17 @@ def _as_json(entry: Entry) -> dict[str, object]:
     }
 
 
-def described(reading: Reading) -> str:
+def describe_reading(reading: Reading) -> str:
     """A reading in one line, as its author is asked to confirm it."""
     who = "somebody who was not read" if reading.who == (UNREADABLE,) else ", ".join(reading.who) or "anyone"
     where = " / ".join(reading.where) or "everywhere"
-    parts = [f"{who} at {where}", *_times(reading.when, limits=reading.effect == "allowed")]
+    parts = [f"{who} at {where}", *_time_phrases(reading.when, limits=reading.effect == "allowed")]
     doubts = "; ".join((*reading.unclear, *reading.assumed))
     says = _SAYS[reading.effect] + (f", but it silences nothing: {printable(doubts)}" if doubts else "")
     return f"{'except ' if reading.exception else ''}{'; '.join(parts)}: {says}"
 
 
-def _times(when: When, *, limits: bool) -> list[str]:
+def _time_phrases(when: When, *, limits: bool) -> list[str]:
     """Times and numbers; as limits of what is allowed, or as that which makes it worth telling."""
     days = ", ".join(WEEKDAYS[day].capitalize() for day in when.weekdays)
     hours = ", ".join(f"{clock(start)}-{clock(end)}" for start, end in when.hours)
@@ -152,7 +152,7 @@ def _times(when: When, *, limits: bool) -> list[str]:
     return found or ["at any time"]
 
 
-def _warnings(note: Note, found: Findings) -> list[str]:
+def _list_warnings(note: Note, found: NoteFindings) -> list[str]:
     lines = [f"  {where} is {' or '.join(zones)}" for where, zones in found.zones.items() if zones]
     lines += [f"  warning: not read: {printable(text)}" for text in found.unread]
     if note.polarity == "none":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def show_count(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Lend a function that draws how many are done, and of how many."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
@@ -41,7 +41,7 @@ def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def show_steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Lend a function that draws what is being done, how far that is, and of how much; 0: nobody knows."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
@@ -61,7 +61,7 @@ def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def show_fetch(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Lend a function that draws a bar for each step, with its bytes done and of how many."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
@@ -80,7 +80,7 @@ def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def show_measurement(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Lend a function that draws what is measured, how many steps are done, and of how many."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
@@ -93,7 +93,7 @@ def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def replaying(*, quiet: bool) -> Iterator[Callable[[State], None]]:
+def show_replay(*, quiet: bool) -> Iterator[Callable[[State], None]]:
     """Lend a function that draws how far a replay is."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
@@ -102,10 +102,10 @@ def replaying(*, quiet: bool) -> Iterator[Callable[[State], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("replay", total=1.0, told="")
-        yield lambda state: bar.update(task, completed=state.share, told=_line(state))
+        yield lambda state: bar.update(task, completed=state.share, told=_replay_line(state))
 
 
-def _line(state: State) -> str:
+def _replay_line(state: State) -> str:
     rate = state.frames / state.elapsed_s if state.elapsed_s else 0.0
     speed = state.media_s / state.elapsed_s if state.elapsed_s else 0.0
     return (

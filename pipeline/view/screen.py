@@ -16,7 +16,7 @@ from pipeline.view.output import console, say_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.app.replay import Replayed, ReplaySummary
+    from pipeline.app.replay import ReplayResult, ReplaySummary
 
 _STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unreadable": "red", "failed": "red"}
 
@@ -29,16 +29,16 @@ def copy(path: Path) -> None:
             os.write(1, block)
 
 
-def show(found: Replayed, *, as_json: bool, stderr: bool) -> None:
+def show(found: ReplayResult, *, as_json: bool, stderr: bool) -> None:
     """Print what was replayed and how whole it was, to standard error where events are on the output."""
     summary, inputs = found.summary, found.summary.inputs
     if as_json:
         say_json(summary, stderr=stderr)
         return
     screen = console(stderr=stderr)
-    screen.print(_inputs(summary))
+    screen.print(_inputs_table(summary))
     if any(one.latency_ms for one in inputs):
-        screen.print(_latencies(summary))
+        screen.print(_latencies_table(summary))
     media = sum(one.media_s for one in inputs)
     frames = sum(one.frames for one in inputs)
     screen.print(
@@ -51,7 +51,7 @@ def show(found: Replayed, *, as_json: bool, stderr: bool) -> None:
         screen.print(f"events: {found.events_file}    show them: pipeline events {found.events_file}")
 
 
-def _inputs(summary: ReplaySummary) -> Table:
+def _inputs_table(summary: ReplaySummary) -> Table:
     table = Table(title="Inputs", title_justify="left")
     for name, justify in (
         ("recording", "left"),
@@ -73,7 +73,7 @@ def _inputs(summary: ReplaySummary) -> Table:
     return table
 
 
-def _latencies(summary: ReplaySummary) -> Table:
+def _latencies_table(summary: ReplaySummary) -> Table:
     table = Table("stage", "messages", "median ms", "95 % ms", title="Time a message", title_justify="left")
     for stage in topology.STAGES:
         rows = [one.latency_ms[stage] for one in summary.inputs if stage in one.latency_ms]

@@ -11,21 +11,21 @@ from pipeline.core.printing import printable
 from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
-    from pipeline.app.search import Search
+    from pipeline.app.search import SearchResult
 
 
-def show(search: Search, most: int, *, as_json: bool) -> None:
+def show(search: SearchResult, most: int, *, as_json: bool) -> None:
     """Print the incidents that fit best, at most so many, and what is to be known of the files."""
     if as_json:
         for one in search.found[:most]:
             say_json(one._asdict())
     else:
-        console().print(_table(search, most))
+        console().print(_results_table(search, most))
     for remark in search.remarks:
         complain(remark)
 
 
-def _table(search: Search, most: int) -> Table:
+def _results_table(search: SearchResult, most: int) -> Table:
     near = ", ".join(f"{name} {share:.0%}" for name, share in search.meant.shares[:3])
     left = f"; not told by pictures: {', '.join(search.meant.untold)}" if search.meant.untold else ""
     table = Table("fits", "incident", "time (UTC)", "camera", "what", "picture", title_justify="left")

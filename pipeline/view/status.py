@@ -36,7 +36,7 @@ def show(status: Status, *, as_json: bool) -> None:
         say_json({"device": status.device, "processes": status.processes})
         return
     screen = console()
-    screen.print(_drawn(status, screen.width))
+    screen.print(_layout(status, screen.width))
 
 
 def watch(read: Callable[[], Status]) -> None:
@@ -46,37 +46,37 @@ def watch(read: Callable[[], Status]) -> None:
         read: Gives its state now; what it raises when the daemon has ended is raised here.
     """
     screen = console()
-    first = _drawn(read())
+    first = _layout(read())
     with suppress(KeyboardInterrupt):
         if not screen.is_terminal:
             screen.print(first)
             while True:  # one after the other, for whoever keeps them
                 time.sleep(_EVERY_S)
-                screen.print(_drawn(read()))
+                screen.print(_layout(read()))
         with Live(first, console=screen, auto_refresh=False, screen=True) as live:
             while True:
                 time.sleep(_EVERY_S)
-                live.update(_drawn(read(), screen.width), refresh=True)
+                live.update(_layout(read(), screen.width), refresh=True)
 
 
-def _drawn(status: Status, width: int = _WIDE) -> Group:
+def _layout(status: Status, width: int = _WIDE) -> Group:
     """Both tables; where there is little room, of the processes what tells something."""
     rows = [msgspec.structs.asdict(one) for one in status.processes]
     shown = [name for name in rows[0] if width >= _WIDE or name in _ALWAYS or any(row[name] for row in rows)]
     table = Table(*shown, title="Processes", title_justify="left", box=SIMPLE if width < _WIDE else HEAVY_HEAD)
     for row in rows:
         table.add_row(*("-" if row[name] is None else str(row[name]) for name in shown))
-    return Group(_panel(status), table)
+    return Group(_board_table(status), table)
 
 
-def _panel(status: Status) -> Table:
+def _board_table(status: Status) -> Table:
     """Heat and load as people read them."""
     device, limits, work = status.device, status.limits, status.work
     table = Table("heat and load", "", title="Device", title_justify="left", show_header=False)
-    table.add_row("temperature", _temperature(limits))
-    table.add_row("speed", _speed(limits))
+    table.add_row("temperature", _temperature_text(limits))
+    table.add_row("speed", _speed_text(limits))
     table.add_row("given up", Text(limits.rung.meaning, "green" if limits.rung is Rung.FULL else "yellow"))
-    table.add_row("waiting", _waiting(work))
+    table.add_row("waiting", _waiting_phrase(work))
     table.add_row("memory", "-" if work.available_mb is None else f"{work.available_mb:.0f} MB can be had")
     table.add_row("incidents", f"{device.open_incidents} open, {device.ended_incidents} ended")
     waiting = device.events_waiting
@@ -88,7 +88,7 @@ def _panel(status: Status) -> Table:
     return table
 
 
-def _temperature(limits: Limits) -> Text:
+def _temperature_text(limits: Limits) -> Text:
     if limits.temp_c is None:
         return Text("no sensor tells: taken for hot", "yellow") if limits.level else Text("no sensor tells", "dim")
     style = "red" if limits.temp_c >= _BANDS.hot else "yellow" if limits.temp_c >= _BANDS.up else "green"
@@ -96,7 +96,7 @@ def _temperature(limits: Limits) -> Text:
     return Text(f"{limits.temp_c:5.1f} C  {'#' * filled}{'.' * (_BAR - filled)}", style)
 
 
-def _speed(limits: Limits) -> Text:
+def _speed_text(limits: Limits) -> Text:
     if limits.paused:
         return Text("the language model stands still until the board has cooled", "red")
     told = f"level {limits.level} of {len(SPEEDS) - 1}: {SPEEDS[limits.level]:.0%}"
@@ -109,7 +109,7 @@ def _speed(limits: Limits) -> Text:
     return Text(told, "green" if not limits.level else "yellow")
 
 
-def _waiting(work: Work) -> str:
+def _waiting_phrase(work: Work) -> str:
     if not (work.question_s or work.encode_s):
         return "nothing"
     return f"a question for {work.question_s:.1f} s, a picture to encode for {work.encode_s:.1f} s"

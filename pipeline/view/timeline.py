@@ -59,31 +59,31 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
     for event in rows:
         style = _STYLES.get(event.get("severitytext", "INFO"), "")
         cells = (
-            _when(event),
-            _camera(event),
-            _what(event),
+            _event_time(event),
+            _camera_name(event),
+            _event_kind(event),
             _action(event),
-            _length(event),
-            _says(event),
-            _decided(event),
+            _duration(event),
+            _text(event),
+            _decision(event),
             _ENDS.get(event["data"].get("ended_by", ""), ""),
         )
         table.add_row(*(Text(printable(cell), style=style) for cell in cells))
     return table
 
 
-def _when(event: dict[str, Any]) -> str:
+def _event_time(event: dict[str, Any]) -> str:
     """Media time for a recording of unknown date, wall time else."""
     date, _, clock = event["time"].removesuffix("Z").partition("T")
     return clock[:10] if date == "1970-01-01" else f"{date} {clock[:8]}"
 
 
-def _camera(event: dict[str, Any]) -> str:
+def _camera_name(event: dict[str, Any]) -> str:
     name: str = event["source"].rpartition("/camera/")[2]
     return name if "/camera/" in event["source"] else "-"
 
 
-def _what(event: dict[str, Any]) -> str:
+def _event_kind(event: dict[str, Any]) -> str:
     data = event["data"]
     if ".incident." not in event["type"]:
         return str(event["type"].removeprefix("fieldwatch.").removesuffix(".v1"))
@@ -92,7 +92,7 @@ def _what(event: dict[str, Any]) -> str:
     return f"{text} {seen['likelihood']:.2f}" if "likelihood" in seen else text
 
 
-def _length(event: dict[str, Any]) -> str:
+def _duration(event: dict[str, Any]) -> str:
     if ".incident." not in event["type"]:
         return ""
     dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
@@ -100,7 +100,7 @@ def _length(event: dict[str, Any]) -> str:
     return text if event["data"].get("ended_by") else f"{text} so far"
 
 
-def _says(event: dict[str, Any]) -> str:
+def _text(event: dict[str, Any]) -> str:
     data = event["data"]
     if details := data.get("details"):
         return ", ".join(f"{name} {value}" for name, value in details.items())
@@ -113,7 +113,7 @@ def _action(event: dict[str, Any]) -> str:
     return str(data.get("analysis", {}).get("fields", {}).get("action") or data.get("priority", ""))
 
 
-def _decided(event: dict[str, Any]) -> str:
+def _decision(event: dict[str, Any]) -> str:
     """The note that decided, else the rule of the table; and the rules that were hit."""
     data = event["data"]
     if ".incident." not in event["type"]:

@@ -37,10 +37,11 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
-from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
+from pipeline.app import cases, check, digest, search, summaries, verdicts
+from pipeline.app import notes_check as effect
 from pipeline.app.events import Events
 from pipeline.app.judging import JudgingTools
-from pipeline.app.site import open_site
+from pipeline.app.site import Site
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device
 from pipeline.core.decoding import decode
@@ -138,7 +139,7 @@ class Configuration(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        checked = check.described(open_site(self.file, None), self.book)
+        checked = check.describe_configuration(Site(self.file, None), self.book)
         configuration.show(checked, as_json=chance.random() < 0.3)
 
 
@@ -191,18 +192,18 @@ class Digest(Lines):
         row, limits = self.book.words, self.book.limits
         loudness = digests.Loudness(row.action, row.severity, limits.speak)
         silent = msgspec.structs.replace(DescribeSettings(), model="none")
-        self.means = digest.DigestTools(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
+        self.tools = digest.DigestTools(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        asked = digest.AskedPeriod(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
-        digest_view.show(digest.tell(self.file, asked, self.means), as_json=chance.random() < 0.3)
+        asked = digest.RequestedPeriod(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
+        digest_view.show(digest.digest_events(self.file, asked, self.tools), as_json=chance.random() < 0.3)
 
 
 class Search(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        list(search.featured(Reader(self.file)))
+        list(search.read_features(Reader(self.file)))
 
 
 class Check(Lines):
@@ -210,20 +211,20 @@ class Check(Lines):
         super().prepare()
         lexicon = words.load(config_file("words.toml"))
         self.notes = written_notes(lexicon)
-        self.means = JudgingTools(self.book, lexicon, None)
+        self.tools = JudgingTools(self.book, lexicon, None)
         self.places = Places(settings.Settings())
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        past = cases.past(Reader(self.file))
-        done = effect.judge(past, self.notes, self.means, self.places, lambda *_: None)
-        notes.print_effect(effect.summed(done, self.notes, self.book), as_json=chance.random() < 0.4)
+        past = cases.read_past_incidents(Reader(self.file))
+        done = effect.judge(past, self.notes, self.tools, self.places, lambda *_: None)
+        notes.print_effect(effect.summarise(done, self.notes, self.book), as_json=chance.random() < 0.4)
 
 
 class Sets(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        chance.choice((summaries.cases, verdicts.read))(self.file)
+        chance.choice((summaries.read_cases, verdicts.read))(self.file)
 
 
 class Repair(Lines):

@@ -11,7 +11,7 @@ from models import fetch, store, table
 from models.llm import folder
 from models.store import Store, Wish
 from pipeline.app import models
-from pipeline.app.site import open_site
+from pipeline.app.site import Site
 from pipeline.cli import exits, main
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.resources import config_file
@@ -90,7 +90,7 @@ def test_a_damaged_note_of_the_model_in_use_is_told_of(tiny, device, content):
 def test_what_a_model_says_it_is_does_not_reach_the_terminal_as_a_command(tiny, device, tmp_path, capsys):
     made = device.convert(tiny(), "tiny", Wish(), quiet)
     folder.write(made.path, msgspec.structs.replace(made.manifest, title="\x1b[2J"))
-    view.show(models.listing(open_site(None, tmp_path / "state")), as_json=False)
+    view.show(models.list_models(Site(None, tmp_path / "state")), as_json=False)
     assert "\x1b[2J" not in capsys.readouterr().out
 
 
@@ -168,7 +168,7 @@ def test_what_was_pulled_is_converted_and_its_file_kept_only_if_asked_for(tiny, 
 
 
 def test_the_commands_convert_list_use_and_verify(tiny, command, monkeypatch):
-    monkeypatch.setattr(models, "try_out", lambda _: models.Tried(0.5, True, 0.0))
+    monkeypatch.setattr(models, "try_out", lambda _: models.TrialResult(0.5, True, 0.0))
     done = command("convert", tiny(), "--name", "tiny", "--json")
     assert done.exit_code == 0, done.output
     version = json.loads(done.output)["version"]

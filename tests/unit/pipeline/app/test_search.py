@@ -131,5 +131,5 @@ def test_a_vector_of_letters_that_are_in_no_base_64_is_none(tmp_path):
     event = {"type": "x", "time": "2026-12-01T00:00:00Z", "subject": "a", "source": "b", "data": data}
     path.write_text(json.dumps(event) + "\n", encoding="utf-8")
     reader = Reader(path)
-    assert list(search.featured(reader)) == []
+    assert list(search.read_features(reader)) == []
     assert not reader.damaged

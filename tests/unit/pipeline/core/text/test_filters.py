@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.app.summaries import cases
+from pipeline.app.summaries import read_cases
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident.rules import TABLE
 from pipeline.core.text import filters, sentences, templates
@@ -105,7 +105,7 @@ def test_names_of_classes_in_the_plural_and_of_rules_may_be_said():
     assert LISTS.match_output(said, filters.names_in_facts(known)) == ""
 
 
-@pytest.mark.parametrize("case", cases(None), ids=lambda case: case.id)
+@pytest.mark.parametrize("case", read_cases(None), ids=lambda case: case.id)
 def test_no_template_is_held_back(case):
     assert LISTS.match_output(templates.describe(case.facts, "").summary, filters.names_in_facts(case.facts)) == ""
 
