@@ -336,7 +336,7 @@ class Describe(Stage):
             return
         if self._weigher is not None and idle_s > _IDLE_S and self._weighed_for != self._judging.stamp:
             self._weighed_for = self._judging.stamp
-            known = [*self._likely.values(), *outlook.incidents(self.context.settings)]
+            known = [*self._likely.values(), *outlook.expected_incidents(self.context.settings)]
             incidents = [(facts, self._judging.unheard(facts)) for facts in known]
             pairs = self._weigher.missing(incidents, self._judging.texts)
             log.info("notes_weighed_ahead", questions=len(pairs))

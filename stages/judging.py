@@ -117,7 +117,7 @@ class Judging:
             self._similarity = encoder.similarity if encoder else None
 
     def _entries(self, facts: Facts) -> tuple[Entry, ...]:
-        return self._places.holding(self._notes.of(self._stands_for or facts.camera), facts)
+        return self._places.select(self._notes.notes_for(self._stands_for or facts.camera), facts)
 
     def _judge(self, entries: tuple[Entry, ...]) -> Judge:
         key = tuple(entry.id for entry in entries)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core import files
 from pipeline.core.note import notebook
 from pipeline.core.note.clauses import compile_note
-from pipeline.core.note.notes import confirmed, polarity_of
+from pipeline.core.note.notes import confirm_note, read_polarity
 from pipeline.core.verdict import phrases
 from pipeline.runtime import folders
 
@@ -64,30 +64,32 @@ def propose(site: Site, text: str, camera: str, polarity: Polarity | None) -> Pr
     site.check_camera(camera)
     book = read_notes(site)
     note = compile_note(text, site.lexicon)
-    note = confirmed(note, polarity) if polarity else note
-    book.added(note, camera)
+    note = confirm_note(note, polarity) if polarity else note
+    book.with_note(note, camera)
     zones: dict[str, tuple[str, ...]] = {}
     if names := _zone_names(site.settings, camera):
         for reading in note.readings:
             zones |= phrases.zones_of(reading, names, site.lexicon)
     unknown = tuple(where for where, found in zones.items() if not found)
-    return Proposal(note, camera, NoteFindings(note.unread, unknown, zones, notebook.against(book, note, camera)))
+    return Proposal(
+        note, camera, NoteFindings(note.unread, unknown, zones, notebook.find_contradictions(book, note, camera))
+    )
 
 
 def confirm(proposal: Proposal) -> Proposal:
     """Mark the readings of a note as confirmed by its author."""
-    return proposal._replace(note=confirmed(proposal.note, polarity_of(proposal.note.readings)))
+    return proposal._replace(note=confirm_note(proposal.note, read_polarity(proposal.note.readings)))
 
 
 def add(site: Site, proposal: Proposal) -> Entry:
     """Add a note to the notes of a site. Raises NoteError, RunDirectoryError, OSError."""
-    return _update_notebook(site, lambda latest: latest.added(proposal.note, proposal.camera)).notes[-1]
+    return _update_notebook(site, lambda latest: latest.with_note(proposal.note, proposal.camera)).notes[-1]
 
 
 def remove(site: Site, identifiers: Sequence[str]) -> None:
     """Remove notes: all of them, or none if one does not exist. Raises NoteError, RunDirectoryError, OSError."""
-    read_notes(site).removed(*identifiers)  # raises before a folder is created
-    _update_notebook(site, lambda latest: latest.removed(*identifiers))
+    read_notes(site).without_notes(*identifiers)  # raises before a folder is created
+    _update_notebook(site, lambda latest: latest.without_notes(*identifiers))
 
 
 def _update_notebook(site: Site, change: Callable[[Notebook], Notebook]) -> Notebook:
@@ -96,7 +98,7 @@ def _update_notebook(site: Site, change: Callable[[Notebook], Notebook]) -> Note
     files.own_folder(path.parent)
     with folders.one_at_a_time(path.with_suffix(".lock")):
         changed = change(notebook.load(path))
-        files.replace(path, notebook.encoded(changed))
+        files.replace(path, notebook.encode(changed))
     return changed
 
 

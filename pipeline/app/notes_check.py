@@ -108,7 +108,7 @@ def judge(
         ConfigError: The model was never measured at finding notes.
         ModelError: The model cannot be used.
     """
-    holding = [places.holding(book.of(facts.camera), facts) for _, facts in past]
+    holding = [places.select(book.notes_for(facts.camera), facts) for _, facts in past]
 
     def judged(scores: Scores | None) -> list[CheckedIncident]:
         judges = {

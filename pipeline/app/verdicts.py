@@ -16,7 +16,7 @@ from pipeline.app import cases, judging
 from pipeline.core.errors import ConfigError
 from pipeline.core.facts import Facts
 from pipeline.core.note.clauses import compile_note
-from pipeline.core.note.notes import Polarity, confirmed, polarity_of
+from pipeline.core.note.notes import Polarity, confirm_note, read_polarity
 from pipeline.core.text import templates
 from pipeline.core.verdict.verdicts import Judge, Verdict
 
@@ -168,7 +168,7 @@ def _make_judges(
         if _notes_of(case) not in found:
             compiled = [compile_note(text, tools.lexicon) for text in case.notes]
             if not compile_:
-                compiled = [confirmed(note, want) for note, want in zip(compiled, case.readings, strict=True)]
+                compiled = [confirm_note(note, want) for note, want in zip(compiled, case.readings, strict=True)]
             found[_notes_of(case)] = Judge(tools.book, tools.lexicon, compiled, tools.similarity, scores)
     return found
 
@@ -276,7 +276,7 @@ def _count_readings(
     doubted = 0
     for text, wanted in sorted(pairs):
         note = compile_note(text, tools.lexicon)
-        found = note.polarity if wanted == "none" else polarity_of(note.readings)
+        found = note.polarity if wanted == "none" else read_polarity(note.readings)
         if found != wanted and not (wanted == "none" and found == "forbid"):  # what forbids silences nothing
             wrong[text] = {"confirmed": wanted, "read": found}
         doubted += wanted != "none" and note.polarity != found

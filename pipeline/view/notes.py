@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from pipeline.core.note.notes import UNREADABLE
-from pipeline.core.note.when import WEEKDAYS, When, clock
+from pipeline.core.note.when import WEEKDAYS, When, format_clock
 from pipeline.core.printing import counted, printable
 from pipeline.view.output import complain, console, say, say_json
 
@@ -133,7 +133,7 @@ def describe_reading(reading: Reading) -> str:
 def _time_phrases(when: When, *, limits: bool) -> list[str]:
     """Times and numbers; as limits of what is allowed, or as that which makes it worth telling."""
     days = ", ".join(WEEKDAYS[day].capitalize() for day in when.weekdays)
-    hours = ", ".join(f"{clock(start)}-{clock(end)}" for start, end in when.hours)
+    hours = ", ".join(f"{format_clock(start)}-{format_clock(end)}" for start, end in when.hours)
     found = [part for part in (days, hours) if part]
     if when.outside and found:
         found = [f"outside {' '.join(found)}"]

@@ -284,7 +284,7 @@ class Heat(Target):
 class Notes(Target):
     def prepare(self):
         self.lexicon = words.load(config_file("words.toml"))
-        self.book = json.loads(notebook.encoded(written_notes(self.lexicon)))
+        self.book = json.loads(notebook.encode(written_notes(self.lexicon)))
 
     def draw(self, damage):
         return damage.json(self.book)
@@ -293,7 +293,7 @@ class Notes(Target):
         self.file.write_bytes(data)
         book = notebook.load(self.file)
         notes.print_list(book, as_json=chance.random() < 0.4)
-        notebook.encoded(book.added(compile_note("Dogs may be in the yard.", self.lexicon), ""))
+        notebook.encode(book.with_note(compile_note("Dogs may be in the yard.", self.lexicon), ""))
 
 
 class Weighed(Target):
@@ -551,7 +551,7 @@ def written_notes(lexicon):
     """A book of notes."""
     book = notebook.Notebook()
     for text in NOTES:
-        book = book.added(compile_note(text, lexicon), "")
+        book = book.with_note(compile_note(text, lexicon), "")
     return book
 
 

@@ -111,8 +111,8 @@ class Desk:
         """Another site: its notes are written, and weighed for nothing in particular while nobody asks."""
         lexicon, book = words.load(config_file("words.toml")), Notebook()
         for text in notes:
-            book = book.added(compile_note(text, lexicon), "")
-        (self.state / notebook.FILE).write_bytes(notebook.encoded(book))
+            book = book.with_note(compile_note(text, lexicon), "")
+        (self.state / notebook.FILE).write_bytes(notebook.encode(book))
         list(self.stage.handle(m.Ticked(pts_ns=time.perf_counter_ns() + 30 * NS, utc_ns=0, drops={})))
         while self.stage.pending():
             list(self.stage.step())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.note.nouns import has_unknown_noun
-from pipeline.core.note.spoken_times.reading import read
+from pipeline.core.note.time_words.reading import read_times
 from pipeline.core.note.words import STOP
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def everywhere(note: Note, lexicon: Lexicon) -> bool:
 
 def has_leftover(note: Note, lexicon: Lexicon) -> bool:
     """Whether a note has nouns that name nothing, one of which may be a place."""
-    rest = read(note.text).rest
+    rest = read_times(note.text).rest
     return not everywhere(note, lexicon) and has_unknown_noun(rest, lexicon)
 
 
@@ -125,7 +125,7 @@ def _more_exact(zone: PlacePhrase, phrase: PlacePhrase, lexicon: Lexicon) -> boo
 def _one_place(names: frozenset[str], phrase: PlacePhrase, lexicon: Lexicon) -> float:
     if any(names & other for other in phrase.places):
         return 1.0
-    near = any(lexicon.near(one, another) for one in names for other in phrase.places for another in other)
+    near = any(lexicon.are_near(one, another) for one in names for other in phrase.places for another in other)
     return NEAR if near else 0.0
 
 

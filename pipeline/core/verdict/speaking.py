@@ -161,7 +161,9 @@ class Listener:
             odds = _BIAS + _PLACE * place + _PEOPLE * people + (_TAGS if evident else 0.0)
             odds += (
                 _NOW
-                if place > NEAR and times.share(reading.when) < _RARE and times.state(reading.when, facts) == "open"
+                if place > NEAR
+                and times.week_share(reading.when) < _RARE
+                and times.time_state(reading.when, facts) == "open"
                 else 0.0
             )
             if (people and odds > best) or not best:

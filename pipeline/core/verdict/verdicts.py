@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipeline.core.facts import Facts
-    from pipeline.core.note.notes import Note, Outcome, Reading
+    from pipeline.core.note.notes import Note, NoteOutcome, Reading
     from pipeline.core.note.words import Lexicon
     from pipeline.core.verdict.rulebook import NoteEffect, Rulebook, VerdictRule
     from pipeline.core.verdict.speaking import Match, Scores, Similarity
@@ -73,7 +73,7 @@ class _Candidate(NamedTuple):
 
     note: int  # counted from 1
     match: Match
-    outcome: Outcome
+    outcome: NoteOutcome
     specific: int
     timed: bool
 
@@ -148,7 +148,7 @@ def _changes(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> Iterator
     for match in matches:
         if match.confidence >= book.limits.raise_:
             for one in match.readings:
-                yield from times.changes(one.when, facts)
+                yield from times.next_changes(one.when, facts)
     for rule in book.rule:
         for limit in rule.if_.dwell_s or ():
             if facts.track.dwell_s < limit < math.inf:
@@ -168,8 +168,8 @@ def _candidates(facts: Facts, book: Rulebook, matches: Sequence[Match]) -> list[
 
 
 def _candidate(at: int, match: Match, facts: Facts) -> _Candidate:
-    outcome = reading.effect(match.readings, facts)
-    deciding = [one for one in match.readings if reading.effect((one,), facts) == outcome]
+    outcome = reading.apply_note(match.readings, facts)
+    deciding = [one for one in match.readings if reading.apply_note((one,), facts) == outcome]
     return _Candidate(
         at,
         match,

@@ -371,8 +371,8 @@ def noted(desk, tmp_path):
     def made(*texts, **options):
         book = Notebook()
         for text in texts or ("Astronomers may be in the observatory.",):
-            book = book.added(compile_note(text, LEXICON), "")
-        (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+            book = book.with_note(compile_note(text, LEXICON), "")
+        (tmp_path / notebook.FILE).write_bytes(notebook.encode(book))
         tables = {"describe": NO_ENCODER["describe"] | options.pop("describe", {})}
         return desk(graph=ASKED, state=tmp_path, tables=tables, **options)
 
@@ -492,8 +492,8 @@ def test_nothing_is_weighed_ahead_twice_until_the_notes_change(noted, tmp_path):
     table.said += table.stage.handle(m.Ticked(pts_ns=31 * NS, utc_ns=0, drops={}))
     table.work(100_000)
     assert len(table.model.engine.forwards) == before
-    book = Notebook().added(compile_note("Geologists may stay near the crater.", LEXICON), "")
-    (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+    book = Notebook().with_note(compile_note("Geologists may stay near the crater.", LEXICON), "")
+    (tmp_path / notebook.FILE).write_bytes(notebook.encode(book))
     table.said += table.stage.handle(m.Ticked(pts_ns=34 * NS, utc_ns=0, drops={}))
     table.work(100_000)
     assert len(table.model.engine.forwards) > before
