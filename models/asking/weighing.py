@@ -89,7 +89,7 @@ class Weigher:
         self.too_long: set[str] = set()
 
     def scores(self, facts: Facts, notes: Sequence[str]) -> list[float | None]:
-        """Log odds that each note speaks about an incident, as far as they are known; see `speaking.Scores`."""
+        """Log odds that each note speaks about an incident, as far as they are known; see `matching.Scores`."""
         seen = seen_in(facts)
         return [self._score(seen, note) for note in notes]
 

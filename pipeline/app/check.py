@@ -84,7 +84,7 @@ def describe_configuration(site: Site, book: Rulebook) -> CheckedConfiguration:
     """Describe what a valid configuration does under the rules of `book`. Raises ConfigError."""
     assert site.config is not None
     settings = site.settings
-    found = list(outcomes.outcomes(settings, book))
+    found = list(outcomes.find_outcomes(settings, book))
     return CheckedConfiguration(
         path=site.config,
         settings=settings.without_passwords(),
@@ -92,7 +92,7 @@ def describe_configuration(site: Site, book: Rulebook) -> CheckedConfiguration:
         areas=tuple((name, area) for name in settings.cameras for area in areas.areas(settings, name).values()),
         outcomes=found,
         silent=tuple(_find_quiet_areas(found)),
-        loud=tuple(action for action in book.words.action if book.loud(action)),
+        loud=tuple(action for action in book.words.action if book.is_loud(action)),
         of_file=tuple(site.warnings()),
         of_settings=tuple(_find_suspicious_settings(settings)),
     )
@@ -110,7 +110,7 @@ def _check_encoder(site: Site) -> None:
 
 def _find_quiet_areas(found: list[Outcome]) -> Iterator[QuietArea]:
     zones = {(one.camera, one.place): one.zone for one in found}
-    for (camera, place), kinds in outcomes.silent(found).items():
+    for (camera, place), kinds in outcomes.find_quiet_kinds(found).items():
         yield QuietArea(camera, place, zones[camera, place], kinds)
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pipeline.app.site import Site
     from pipeline.core.facts import Facts
     from pipeline.core.note.words import Lexicon
+    from pipeline.core.verdict.matching import Scores, Similarity
     from pipeline.core.verdict.rulebook import Rulebook
-    from pipeline.core.verdict.speaking import Scores, Similarity
 
 _Judged = TypeVar("_Judged")
 

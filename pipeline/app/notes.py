@@ -69,7 +69,7 @@ def propose(site: Site, text: str, camera: str, polarity: Polarity | None) -> Pr
     zones: dict[str, tuple[str, ...]] = {}
     if names := _zone_names(site.settings, camera):
         for reading in note.readings:
-            zones |= phrases.zones_of(reading, names, site.lexicon)
+            zones |= phrases.find_zones(reading, names, site.lexicon)
     unknown = tuple(where for where, found in zones.items() if not found)
     return Proposal(
         note, camera, NoteFindings(note.unread, unknown, zones, notebook.find_contradictions(book, note, camera))

@@ -8,7 +8,7 @@ from pipeline.app import cases, judging, notes
 from pipeline.app.events import collect_remarks
 from pipeline.core.incident.eventfiles import Reader
 from pipeline.core.note.places import Places
-from pipeline.core.verdict.verdicts import Judge, raised, silenced
+from pipeline.core.verdict.verdicts import Judge, is_raised, is_silenced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pipeline.app.site import Site
     from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry, Notebook
+    from pipeline.core.verdict.matching import Scores
     from pipeline.core.verdict.rulebook import Rulebook
-    from pipeline.core.verdict.speaking import Scores
     from pipeline.core.verdict.verdicts import Verdict
 
 
@@ -116,12 +116,12 @@ def judge(
             for entries in dict.fromkeys(holding)
         }
         return [
-            CheckedIncident(name, facts, judges[entries].verdict(facts), entries)
+            CheckedIncident(name, facts, judges[entries].judge(facts), entries)
             for (name, facts), entries in zip(past, holding, strict=True)
         ]
 
     def open_notes(one: CheckedIncident) -> tuple[Facts, list[str]]:
-        return one.facts, [one.entries[at].text for at in one.verdict.unheard]
+        return one.facts, [one.entries[at].text for at in one.verdict.open_notes]
 
     return judging.judge_in_two_passes(tools.model, judged, open_notes, report)
 
@@ -133,6 +133,6 @@ def summarise(judged: Sequence[CheckedIncident], book: Notebook, rules: Rulebook
 
 def _summarise_note(entry: Entry, judged: Sequence[CheckedIncident], rules: Rulebook) -> NoteResult:
     spoke = [one for one in judged if one.entry == entry]
-    quiet = tuple(one.incident for one in spoke if silenced(one.verdict, rules))
-    loud = tuple(one.incident for one in spoke if raised(one.verdict, rules))
+    quiet = tuple(one.incident for one in spoke if is_silenced(one.verdict, rules))
+    loud = tuple(one.incident for one in spoke if is_raised(one.verdict, rules))
     return NoteResult(entry, len(spoke), quiet, loud)

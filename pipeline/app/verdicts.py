@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pipeline.app.judging import JudgingTools
-    from pipeline.core.verdict.speaking import Scores
+    from pipeline.core.verdict.matching import Scores
 
 _SLOTS = ("situation", "expected", "severity", "action")
 _BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
@@ -133,7 +133,7 @@ def evaluate(
         "model": f"{tools.model.name}/{tools.model.version}" if tools.model else "none",
         "found_by": dict(sorted(Counter(one.verdict.step or "nobody" for one in judged).items())),
     }
-    figures |= count_results(judged, tools.book.loud)
+    figures |= count_results(judged, tools.book.is_loud)
     if compile_:
         figures |= _count_readings(chosen, judged, judge(chosen, tools, report, compile_=False), tools)
     return Evaluation(judged, figures)
@@ -145,7 +145,7 @@ def judge(
     """Judge the cases with the confirmed readings of the notes, or with compiled ones (`compile_`)."""
 
     def open_notes(one: JudgedCase) -> tuple[Facts, list[str]]:
-        return one.case.facts, [one.case.notes[at] for at in one.verdict.unheard]
+        return one.case.facts, [one.case.notes[at] for at in one.verdict.open_notes]
 
     return judging.judge_in_two_passes(
         tools.model, lambda scores: _judge(chosen, tools, scores, compile_=compile_), open_notes, report
@@ -156,7 +156,7 @@ def _judge(
     chosen: Sequence[VerdictCase], tools: JudgingTools, scores: Scores | None, *, compile_: bool
 ) -> list[JudgedCase]:
     judges = _make_judges(chosen, tools, scores, compile_=compile_)
-    return [JudgedCase(case, judges[_notes_of(case)].verdict(case.facts)) for case in chosen]
+    return [JudgedCase(case, judges[_notes_of(case)].judge(case.facts)) for case in chosen]
 
 
 def _make_judges(
@@ -281,7 +281,7 @@ def _count_readings(
             wrong[text] = {"confirmed": wanted, "read": found}
         doubted += wanted != "none" and note.polarity != found
     changed = [(one, other) for one, other in zip(judged, reference, strict=True) if one.verdict != other.verdict]
-    loud = tools.book.loud
+    loud = tools.book.is_loud
     return {
         "notes": len(pairs),
         "reading_accuracy": _share(len(pairs) - len(wrong), len(pairs)),

@@ -44,7 +44,7 @@ from pipeline.core.note.notebook import Notebook
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.verdict import rulebook
-from pipeline.core.verdict.speaking import Listener
+from pipeline.core.verdict.matching import NoteMatcher
 from pipeline.resources import config_file
 from stages.describe import Describe
 from tests import boot
@@ -86,8 +86,8 @@ def cases(count: int) -> list[Case]:
         if not case.notes or case.pair:
             continue
         notes = [compile_note(text, lexicon) for text in case.notes]
-        listener = Listener(notes, lexicon, None, lambda _, asked: [None for _ in asked])
-        if listener.unheard(listener.matches(case.facts)):
+        matcher = NoteMatcher(notes, lexicon, None, lambda _, asked: [None for _ in asked])
+        if matcher.open_notes(matcher.match_notes(case.facts)):
             found.setdefault((seen_in(case.facts), case.notes), Case(msgspec.to_builtins(case.facts), case.notes))
     every = len(found) / count
     return [list(found.values())[int(at * every)] for at in range(min(count, len(found)))]
