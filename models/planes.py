@@ -95,8 +95,8 @@ class CropReader:
     ) -> None:
         """Fills `out` (n, n) from one plane; `codes` translates what was read, not the padding."""
         height, width = plane.shape
-        columns = _overlap(crop[0], crop[2], width, len(out))
-        rows = _overlap(crop[1], crop[3], height, len(out))
+        columns = _clip_overlap(crop[0], crop[2], width, len(out))
+        rows = _clip_overlap(crop[1], crop[3], height, len(out))
         if (columns[2:], rows[2:]) != ((0, len(out)), (0, len(out))):
             out.fill(padding)
         if columns.empty or rows.empty:
@@ -135,7 +135,7 @@ class _Overlap(NamedTuple):
         return self.first >= self.last or self.start >= self.stop
 
 
-def _overlap(begin: int, end: int, length: int, size: int) -> _Overlap:
+def _clip_overlap(begin: int, end: int, length: int, size: int) -> _Overlap:
     """Clips [begin, end) to [0, length) and finds the same part of a result of `size` pixels."""
     first, last = max(begin, 0), min(end, length)
     scale = size / (end - begin)

@@ -39,7 +39,7 @@ _UNTOLD_ZH = re.compile("[白黑红绿蓝黄灰棕橙银]色?的?|[大小老新]
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Meant(NamedTuple):
+class QueryMeaning(NamedTuple):
     """What a query is taken for.
 
     Attributes:
@@ -67,16 +67,16 @@ class TextSearch:
         self._names, self._vectors = table.texts()
         self._rows = {stem(name): row for row, name in enumerate(self._names)}  # a tag goes before a class of its name
 
-    def meant(self, query: str) -> Meant:
+    def meant(self, query: str) -> QueryMeaning:
         """What a query is taken for; no share where nothing is like it."""
         words = [stem(word) for word in _WORD.findall(query)]
         untold = (*(word for word in words if word in _UNTOLD), *_UNTOLD_ZH.findall(query))
         left = [word for word in words if word not in _UNTOLD]
         named = dict.fromkeys(self._named(left)) or dict.fromkeys(self._called(query))
         if named:
-            return Meant(tuple((self._names[row], 1 / len(named)) for row in named), untold)
+            return QueryMeaning(tuple((self._names[row], 1 / len(named)) for row in named), untold)
         told = _UNTOLD_ZH.sub("", " ".join(left)).strip()
-        return Meant(self._nearest(told) if told and self._sentences else (), untold)
+        return QueryMeaning(self._nearest(told) if told and self._sentences else (), untold)
 
     def rank(self, query: str, pictures: Sequence[NDArray[np.float32]]) -> list[float]:
         """How well a text fits each picture, as cosines, -1..1; `pictures`: as `TagTable.vector` gives them."""

@@ -41,14 +41,14 @@ class Sentences:
         return self._kept[text]
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Whether the encoder's package is there."""
     return importlib.util.find_spec(_MODULE) is not None
 
 
 def open_sentences() -> Sentences | None:
     """Load the encoder (a second); None where its package is not installed."""
-    if not installed():
+    if not is_installed():
         return None
     module: Any = importlib.import_module(_MODULE)
     return Sentences(module.USE().encode)

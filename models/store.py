@@ -15,7 +15,7 @@ import msgspec
 
 from models import catalog, fetch
 from models.llm import convert, folder
-from models.table import Name, table
+from models.table import Name, load_table
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
@@ -48,7 +48,7 @@ class Installed(NamedTuple):
     active: bool
 
 
-class Wish(NamedTuple):
+class ConversionOptions(NamedTuple):
     """How a model shall be converted.
 
     Attributes:
@@ -81,7 +81,7 @@ class Store:
         """Every model there is, sorted by name and version."""
         active = self._active()
         return [
-            Installed(path.parent.name, path.name, path, _manifest(path), active == (path.parent.name, path.name))
+            Installed(path.parent.name, path.name, path, _read_manifest(path), active == (path.parent.name, path.name))
             for path in sorted(self.root.glob("*/*"))
             if path.is_dir() and not path.name.startswith(".") and path.parent.name != _DOWNLOADS
         ]
@@ -132,11 +132,18 @@ class Store:
         try:
             files.replace(self.root / _ACTIVE, data + b"\n")
         except OSError as error:
-            raise folder.failure(error, self.root / _ACTIVE, len(data)) from error
+            raise folder.write_error(error, self.root / _ACTIVE, len(data)) from error
         return found._replace(active=True)
 
     def pull(
-        self, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
+        self,
+        name: str,
+        wish: ConversionOptions,
+        *,
+        hub: str,
+        sha256: str,
+        keep: bool,
+        report: Callable[[str, int, int], None],
     ) -> Installed:
         """Fetch a model of the table and convert it.
 
@@ -152,10 +159,10 @@ class Store:
             ConfigError: The name is not known, or the hub's address is missing.
             ModelError: It cannot be fetched, is not the file that was meant, or cannot be converted.
         """
-        source = table().source(name)
-        adapter = wish.adapter or (catalog.verified(source.adapter) if source.adapter else None)
+        source = load_table().source(name)
+        adapter = wish.adapter or (catalog.verified_path(source.adapter) if source.adapter else None)
         wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
-        table().recipe(wish.recipe)  # before anything is fetched
+        load_table().recipe(wish.recipe)  # before anything is fetched
         files.own_folder(self.root.parent)
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, report)
         found = self.convert(file, name, wish, report, licence=source.licence)
@@ -166,7 +173,13 @@ class Store:
         return found
 
     def convert(
-        self, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None], *, licence: str = ""
+        self,
+        file: Path,
+        name: str,
+        wish: ConversionOptions,
+        report: Callable[[str, int, int], None],
+        *,
+        licence: str = "",
     ) -> Installed:
         """Convert a GGUF file into the store. The same conversion is not done twice.
 
@@ -176,9 +189,9 @@ class Store:
         """
         _check_name(name)
         recipe = wish.recipe or "keep"
-        ready = convert.prepare(convert.ModelJob(file, table().recipe(recipe), recipe, wish.adapter, licence))
+        ready = convert.plan(convert.ModelJob(file, load_table().recipe(recipe), recipe, wish.adapter, licence))
         target = self.root / name / ready.version
-        if wish.again or not _whole(target):
+        if wish.again or not _is_complete(target):
             files.own_folder(self.root.parent)
             convert.run(ready, target, lambda done, size: report("converting", done, size))
         return self.find(f"{name}/{ready.version}")
@@ -206,7 +219,7 @@ class Store:
         return found.name, found.version
 
 
-def name_of(file: Path) -> str:
+def name_from_file(file: Path) -> str:
     """A name for the store, made of a file's."""
     kept = (letter if letter.isalnum() or letter in "._-" else "-" for letter in file.stem.lower())
     return "".join(letter for letter in kept if letter.isascii()).strip("._-")[:48] or "model"
@@ -223,14 +236,14 @@ def _check_name(name: str) -> None:
         raise ConfigError(f"{name!r} is the folder of downloads: choose another name")
 
 
-def _manifest(path: Path) -> ModelManifest | None:
+def _read_manifest(path: Path) -> ModelManifest | None:
     try:
         return folder.read(path)
     except ModelError:
         return None
 
 
-def _whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     try:
         return not folder.verify(path)
     except ModelError:

@@ -106,11 +106,11 @@ class ModelTable(_Row, frozen=True):
 
     def recipe(self, name: str) -> Recipe:
         """A recipe by name. Raises ConfigError: there is none."""
-        return _found(self.recipes, name, "recipe")
+        return _find_row(self.recipes, name, "recipe")
 
     def source(self, name: str) -> ModelSource:
         """A model by name. Raises ConfigError: there is none."""
-        return _found(self.models, name, "model")
+        return _find_row(self.models, name, "model")
 
     def weighs(self, manifest: ModelManifest) -> Weighing | None:
         """What a model's answers about notes are worth; None: nobody has measured, so it is not asked."""
@@ -120,7 +120,7 @@ class ModelTable(_Row, frozen=True):
 
 
 @functools.cache
-def table() -> ModelTable:
+def load_table() -> ModelTable:
     """The table that comes with the package."""
     return parse(config_file("models.toml").read_bytes())
 
@@ -137,7 +137,7 @@ def parse(data: bytes) -> ModelTable:
     return found
 
 
-def _found(rows: Mapping[str, _Found], name: str, what: str) -> _Found:
+def _find_row(rows: Mapping[str, _Found], name: str, what: str) -> _Found:
     if name in rows:
         return rows[name]
     near = difflib.get_close_matches(name, rows, 1, 0.5)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -73,7 +73,7 @@ class VectorTable:
         Raises:
             ModelError: It cannot be read, or its vectors are not of this size.
         """
-        with foreign(f"{path} is no table of tags: it holds `names` and `vectors`"):
+        with catch_library_errors(f"{path} is no table of tags: it holds `names` and `vectors`"):
             _check_size(path)
             with np.load(path, allow_pickle=False) as table:
                 names = tuple(map(str, table["names"]))

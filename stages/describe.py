@@ -14,7 +14,7 @@ from models.asking import language, weighing
 from models.asking.prompts import Prompts
 from models.asking.sentence import Summariser
 from models.asking.weighing import Weigher
-from models.table import table
+from models.table import load_table
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
@@ -74,7 +74,7 @@ class Describe(Stage):
         self._settings = context.settings.describe
         self._desk = Desk()
         self._writing: dict[IncidentId, _Writing] = {}
-        self._voice = language.Voice(language.Trial(None))
+        self._voice = language.ChosenModel(language.Trial(None))
         self._used_ns = 0
         self._asleep = False
         self._weigher: Weigher | None = None
@@ -90,7 +90,7 @@ class Describe(Stage):
 
     def begin(self) -> Outputs:
         """Load the model, which nobody waits for; tell which one speaks, or why none does."""
-        self._voice = language.open_voice(self.context)
+        self._voice = language.open_chosen_model(self.context)
         if self._voice.model is not None:
             self._learn(self._voice.model)
         pts_ns, utc_ns = self.context.clock.now()
@@ -213,7 +213,7 @@ class Describe(Stage):
         prompts = Prompts.of(model.engine.encode)
         self._summariser = Summariser(model, prompts, self._settings.max_sentence_tokens, self._lists)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
-        scale = table().weighs(model.manifest)
+        scale = load_table().weighs(model.manifest)
         if scale is not None:
             kept = self.context.models_dir / weighing.FILE if self.context.models_dir else None
             path = None if self.context.clock.media else kept  # a recording is judged the same whatever came before
@@ -224,7 +224,7 @@ class Describe(Stage):
         """First the verdict, then the sentence."""
         facts = question.wanted.facts
         if self._weigher is not None and (notes := self._judging.unheard(facts)):
-            self._likely[weighing.seen_in(facts)] = facts
+            self._likely[weighing.sight_of(facts)] = facts
             if len(self._likely) > _REMEMBERED_MOST:
                 del self._likely[next(iter(self._likely))]
             plan = self._weigher.plan(facts, notes, self._left_s(question))

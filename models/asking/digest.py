@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from pipeline.core.digest.groups import Group
 
-MOST = 256
+MAX_TOKENS = 256
 """Tokens of a sentence, at most; the names in it are spelt out."""
 
 
@@ -42,5 +42,5 @@ class DigestWriter:
             EngineError: The prompt does not fit the context.
         """
         lark = digest_sentences.build_grammar(group)
-        written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
+        written = yield from self._model.write(self._prompt.parts(group), lark, MAX_TOKENS)
         return WrittenSentence.of(written, lambda text: digest_grounding.find_fault(text, group))

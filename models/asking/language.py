@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from models.store import Store
-from models.table import table
+from models.table import load_table
 from pipeline.core import files
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.messages import ModelReported
@@ -29,7 +29,7 @@ _ATTEMPTS = 3
 """Deaths in a row, without one answer between them, after which a model is left alone."""
 
 
-class Voice(NamedTuple):
+class ChosenModel(NamedTuple):
     """A language model, or why there is none.
 
     Attributes:
@@ -46,11 +46,11 @@ class Voice(NamedTuple):
     status: AnalysisStatus = "skipped"
     report: ModelReported | None = None
 
-    def rejected(self, reason: str, name: str) -> Voice:
+    def rejected(self, reason: str, name: str) -> ChosenModel:
         """The same without the model of this name, which cannot be used."""
         log.error("model_rejected", of=name, reason=reason)
         report = ModelReported(state="rejected", details={"model": name, "reason": reason})
-        return Voice(self.trial, reason=f"model rejected: {reason}", status="failed", report=report)
+        return ChosenModel(self.trial, reason=f"model rejected: {reason}", status="failed", report=report)
 
 
 class Trial:
@@ -89,14 +89,14 @@ class Trial:
             log.warning("model_trial_not_kept", path=str(self._path), reason=str(error))
 
 
-def open_voice(context: StageContext) -> Voice:
+def open_chosen_model(context: StageContext) -> ChosenModel:
     """Load the model that the configuration names, or the one in use. A model that cannot be used is told of."""
     settings = context.settings.describe
-    voice = Voice(Trial(context.state_dir / "describe.attempts" if context.state_dir else None))
+    voice = ChosenModel(Trial(context.state_dir / "describe.attempts" if context.state_dir else None))
     if context.models_dir is None:
         return voice
     try:
-        model = chosen(Store(context.models_dir), settings.model)
+        model = choose_model(Store(context.models_dir), settings.model)
     except ConfigError as error:
         return voice.rejected(str(error), settings.model)
     if model is None:
@@ -107,17 +107,17 @@ def open_voice(context: StageContext) -> Voice:
         return voice.rejected(f"the process ended {failed} times before it gave an answer", name)
     try:
         threads = 1 if context.clock.media else settings.threads or context.threads  # a replay's worker has one core
-        return _loaded(voice, model, settings, threads)
+        return _load(voice, model, settings, threads)
     except ModelError as error:
         return voice.rejected(str(error), name)
 
 
-def chosen(store: Store, name: str) -> Installed | None:
+def choose_model(store: Store, name: str) -> Installed | None:
     """Return the model that speaks; none where the configuration says so. Raises ConfigError: it is not there."""
     return None if name == NONE else store.chosen(name)
 
 
-def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, threads: int) -> Voice:
+def _load(voice: ChosenModel, installed: Installed, settings: DescribeSettings, threads: int) -> ChosenModel:
     from models.llm import opening  # noqa: PLC0415  # 40 MB that only a board with a model needs
     from models.llm.mnn import EngineOptions  # noqa: PLC0415  # the same
 
@@ -130,7 +130,7 @@ def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, thre
         "context_tokens": settings.context_tokens,
         "mapped": model.mapped,
         "load_ms": round(model.load_s * 1e3, 1),
-        "finds_notes": table().weighs(model.manifest) is not None,
+        "finds_notes": load_table().weighs(model.manifest) is not None,
     }
     log.info("model_loaded", **details)
     return voice._replace(model=model, report=ModelReported(state="loaded", details=details))

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 _PDEATHSIG = 1  # sys/prctl.h
 _DECODED = 64  # tokens, of which the middle half counts
-_SUMMARY_MOST = 96
+_MAX_SUMMARY_TOKENS = 96
 _READ_BYTES = 256 << 20  # a thread: far more than any cache
 _READ_ROUNDS = 5
 
 
-def bandwidth(threads: int, size: int = _READ_BYTES) -> float:
+def measure_bandwidth(threads: int, size: int = _READ_BYTES) -> float:
     """How fast memory can be read, in 10^9 bytes a second: the best of some sums over large arrays.
 
     Args:
@@ -64,7 +64,7 @@ def bandwidth(threads: int, size: int = _READ_BYTES) -> float:
     return best
 
 
-def loading(model: Path, options: EngineOptions, scratch: Path) -> dict[str, float]:
+def measure_loading(model: Path, options: EngineOptions, scratch: Path) -> dict[str, float]:
     """Load with a mapping that has to be made; afterwards the model has its own, if there was none.
 
     Args:
@@ -85,7 +85,7 @@ def loading(model: Path, options: EngineOptions, scratch: Path) -> dict[str, flo
     return values
 
 
-def answers(model: LanguageModel) -> dict[str, float]:
+def measure_answers(model: LanguageModel) -> dict[str, float]:
     """How long answers take, and what memory they do.
 
     Args:
@@ -93,15 +93,15 @@ def answers(model: LanguageModel) -> dict[str, float]:
     """
     prompt = Prompts.of(model.engine.encode)
     first, second, *_ = samples.INCIDENTS
-    cold = _until_first(model.engine, prompt.summary(first))
-    warm = _until_first(model.engine, prompt.summary(second))
-    rate = decoding(model.engine, prompt.fixed[-1], _DECODED)
+    cold = _time_to_first_token_s(model.engine, prompt.summary(first))
+    warm = _time_to_first_token_s(model.engine, prompt.summary(second))
+    rate = measure_decoding(model.engine, prompt.fixed[-1], _DECODED)
     list(model.session.read([prompt.fixed]))
     told = []
     seconds = []
     for facts in samples.INCIDENTS:
         began = time.perf_counter()
-        told.append(_sentence(model, prompt.summary(facts), sentences.build_grammar(facts)))
+        told.append(_write_sentence(model, prompt.summary(facts), sentences.build_grammar(facts)))
         seconds.append(time.perf_counter() - began)
     return {
         "ttft_cold_ms": cold * 1e3,
@@ -112,7 +112,7 @@ def answers(model: LanguageModel) -> dict[str, float]:
     }
 
 
-def decoding(engine: Engine, number: int, count: int) -> float:
+def measure_decoding(engine: Engine, number: int, count: int) -> float:
     """Tokens a second when the likeliest token follows again and again: the median of the middle half of a run.
 
     Args:
@@ -128,7 +128,7 @@ def decoding(engine: Engine, number: int, count: int) -> float:
     return 1 / statistics.median(seconds[count // 4 : count - count // 4])
 
 
-def memory() -> dict[str, float]:
+def read_memory() -> dict[str, float]:
     """Resident memory of this process, in 10^6 bytes."""
     lines = (line.split() for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
     size = {fields[0]: int(fields[1]) * 1024 / 1e6 for fields in lines if fields and fields[-1] == "kB"}
@@ -140,14 +140,14 @@ def memory() -> dict[str, float]:
     }
 
 
-def _busy_s() -> float:
+def _read_busy_s() -> float:
     """CPU time of the whole device so far: all but idle and waiting for disks."""
     with Path("/proc/stat").open(encoding="ascii") as file:
         ticks = [int(field) for field in file.readline().split()[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
-def _until_first(engine: MnnEngine, parts: Sequence[Part]) -> float:
+def _time_to_first_token_s(engine: MnnEngine, parts: Sequence[Part]) -> float:
     """Seconds until a whole prompt is read of which nothing is held."""
     began = time.perf_counter()
     for _ in Session(engine).read(parts):
@@ -155,8 +155,8 @@ def _until_first(engine: MnnEngine, parts: Sequence[Part]) -> float:
     return time.perf_counter() - began
 
 
-def _sentence(model: LanguageModel, parts: Sequence[Part], grammar: str) -> WrittenTokens:
-    writing = model.write(parts, grammar, _SUMMARY_MOST)
+def _write_sentence(model: LanguageModel, parts: Sequence[Part], grammar: str) -> WrittenTokens:
+    writing = model.write(parts, grammar, _MAX_SUMMARY_TOKENS)
     while True:
         try:
             next(writing)
@@ -172,17 +172,17 @@ def measure(task: Task) -> dict[str, float]:
         PipelineError: The model cannot be used.
     """
     if task.what == "bandwidth":
-        return {"bandwidth_gb_s": bandwidth(task.threads)}
-    options, busy = EngineOptions(task.threads, task.context_tokens), _busy_s()
+        return {"bandwidth_gb_s": measure_bandwidth(task.threads)}
+    options, busy = EngineOptions(task.threads, task.context_tokens), _read_busy_s()
     if task.what == "loading":
-        return loading(Path(task.model), options, Path(task.scratch))
+        return measure_loading(Path(task.model), options, Path(task.scratch))
     began, own = time.perf_counter(), time.process_time()
     model = open_model(Path(task.model), options)
     opened = {"open_s": time.perf_counter() - began}
     if model.mapped:
         opened["load_mapped_s"] = model.load_s
-    found = opened | answers(model) | memory()
-    others_s = _busy_s() - busy - (time.process_time() - own)
+    found = opened | measure_answers(model) | read_memory()
+    others_s = _read_busy_s() - busy - (time.process_time() - own)
     return found | {"others_cores": max(0.0, others_s) / (time.perf_counter() - began)}
 
 

@@ -58,22 +58,22 @@ class Prompts(NamedTuple):
     def of(cls, encode: Callable[[str], list[int]]) -> Prompts:
         """For a model, by its tokenizer."""
         lines = [f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES]
-        pairs = [f"{_incident(seen)}{_note(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
+        pairs = [f"{_incident_part(seen)}{_note_part(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
         return cls(tuple(encode("".join((_TASK, *lines, _QUESTION, *pairs, _NEXT)))), encode)
 
     def summary(self, facts: Facts) -> tuple[Part, Part]:
         """Ask for the sentence of an incident: what is kept, and what is its own."""
-        return self.fixed, tuple(self.encode(facts_line(facts) + _ASKS))
+        return self.fixed, tuple(self.encode(format_facts(facts) + _ASKS))
 
     def note(self, seen: str, note: str) -> tuple[Part, Part, Part]:
-        """Ask whether a note speaks about what was seen (see `core`); the answer begins with one of `ANSWERS`.
+        """Ask whether a note speaks about what was seen (see `format_sight`); the answer begins with one of `ANSWERS`.
 
         The incident comes before the note, so that it is read once for all notes.
         """
-        return self.fixed, tuple(self.encode(_incident(seen))), tuple(self.encode(_note(note)))
+        return self.fixed, tuple(self.encode(_incident_part(seen))), tuple(self.encode(_note_part(note)))
 
 
-def facts_line(facts: Facts) -> str:
+def format_facts(facts: Facts) -> str:
     """The facts of an incident on one line, without those that say nothing."""
     thing, way = facts.object, facts.track
     many = f"{thing.count} {pluralise(thing.class_)}" if thing.count > 1 else thing.class_
@@ -89,7 +89,7 @@ def facts_line(facts: Facts) -> str:
     return "; ".join(part for part in found if part)
 
 
-def core(class_: str, tags: Sequence[str], zone: str) -> str:
+def format_sight(class_: str, tags: Sequence[str], zone: str) -> str:
     """What a note is weighed against: what was seen, and where."""
     named = "" if class_ in ("none", "?") else class_
     with_ = ", ".join(map(one_line, tags))
@@ -97,11 +97,11 @@ def core(class_: str, tags: Sequence[str], zone: str) -> str:
     return f"{seen}, place: {one_line(zone)}"
 
 
-def _incident(seen: str) -> str:
+def _incident_part(seen: str) -> str:
     return f"Incident: {seen}\n"
 
 
-def _note(note: str) -> str:
+def _note_part(note: str) -> str:
     return f"Note: {one_line(note)}{_ASKS}"
 
 
@@ -140,10 +140,10 @@ class DigestPrompt(NamedTuple):
 
     def parts(self, group: Group) -> tuple[Part, Part]:
         """The prompt for a group: what is kept, and what is its own."""
-        return self.fixed, tuple(self.encode(counted(group) + _ASKS))
+        return self.fixed, tuple(self.encode(format_group(group) + _ASKS))
 
 
-def counted(group: Group) -> str:
+def format_group(group: Group) -> str:
     """What is counted of a group, on one line."""
     one, most = group.first_incident, group.max_count
     thing = "movement" if one.thing == "none" else pluralise(one.thing) if most > 1 else one.thing

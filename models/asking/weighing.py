@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import structlog
 
-from models.asking.prompts import ANSWERS, core
+from models.asking.prompts import ANSWERS, format_sight
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import EngineError
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 FILE = "weighed.json"
-NOTHING = ("object, place: site", "?, place: ?")
+NULL_SIGHTS = ("object, place: site", "?, place: ?")
 """What has no content: what a note gets there is subtracted, after "Calibrate Before Use" (Zhao et al. 2021)."""
-_REMEMBERED_MOST = 20_000  # answers, about 100 bytes each
-_TEXTS_MOST = 1024  # notes and sights whose tokens are kept
+_MAX_ANSWERS = 20_000  # answers, about 100 bytes each
+_MAX_TEXTS = 1024  # notes and sights whose tokens are kept
 _MARGIN = 1.15  # a plan is to be kept, and forwards vary
 
 Pair = tuple[str, str]
@@ -55,7 +55,7 @@ class WeighingPlan(NamedTuple):
     expected_s: float
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _AnswersFile(msgspec.Struct, frozen=True):
     """The file of answers."""
 
     of: str
@@ -78,9 +78,9 @@ class Weigher:
     def __init__(self, model: LanguageModel, prompts: Prompts, scale: Weighing, path: Path | None = None) -> None:
         self._model = model
         # a plan looks at every open note several times, and reading out 200 took 65 ms of a verdict's time
-        self._prompts = prompts._replace(encode=functools.lru_cache(_TEXTS_MOST)(prompts.encode))
+        self._prompts = prompts._replace(encode=functools.lru_cache(_MAX_TEXTS)(prompts.encode))
         self._scale = scale
-        self._nothing = NOTHING if scale.calibrated else ()
+        self._nothing = NULL_SIGHTS if scale.calibrated else ()
         self._yes, self._no = (prompts.encode(word)[0] for word in ANSWERS)
         self._path = path
         self._of = hashlib.sha256(f"{model.sha256} {prompts.fixed}".encode()).hexdigest()
@@ -90,7 +90,7 @@ class Weigher:
 
     def scores(self, facts: Facts, notes: Sequence[str]) -> list[float | None]:
         """Log odds that each note speaks about an incident, as far as they are known; see `matching.Scores`."""
-        seen = seen_in(facts)
+        seen = sight_of(facts)
         return [self._score(seen, note) for note in notes]
 
     def plan(self, facts: Facts, notes: Iterable[str], within_s: float | None) -> WeighingPlan:
@@ -101,7 +101,7 @@ class Weigher:
             notes: In the order of how much they matter.
             within_s: How long it may take; None: as long as it takes.
         """
-        seen, chosen, pairs, expected = seen_in(facts), list[str](), list[Pair](), 0.0
+        seen, chosen, pairs, expected = sight_of(facts), list[str](), list[Pair](), 0.0
         for note in notes:
             more = pairs + [pair for pair in self._missing(seen, note) if pair not in pairs]
             more.sort(key=lambda pair: (pair[0] == seen, pair[0]))  # what was seen is read once for all notes
@@ -138,7 +138,7 @@ class Weigher:
             notes: More notes, of which is to be known what they get for nothing in particular.
         """
         nothing = [(none, note) for none in self._nothing for note in notes]
-        return self.pairs_of([*nothing, *((seen_in(facts), note) for facts, some in incidents for note in some)])
+        return self.pairs_of([*nothing, *((sight_of(facts), note) for facts, some in incidents for note in some)])
 
     def pairs_of(self, pairs: Iterable[Pair]) -> list[Pair]:
         """All that has to be asked for some sights and notes, what belongs to one sight together."""
@@ -150,7 +150,7 @@ class Weigher:
         Raises:
             KeyError: It was not asked.
         """
-        nothing = sum(self._answers[none][note] for none in self._nothing) / len(NOTHING)
+        nothing = sum(self._answers[none][note] for none in self._nothing) / len(NULL_SIGHTS)
         return self._answers[seen][note] - nothing
 
     def save(self) -> None:
@@ -158,7 +158,7 @@ class Weigher:
         if self._path is None or not self._unsaved:
             return
         try:
-            files.replace(self._path, msgspec.json.encode(_Kept(self._of, self._answers)))
+            files.replace(self._path, msgspec.json.encode(_AnswersFile(self._of, self._answers)))
         except OSError as error:
             log.warning("answers_not_kept", path=str(self._path), reason=str(error))
         self._unsaved = False
@@ -177,7 +177,7 @@ class Weigher:
 
     def _remember(self, pair: Pair, answer: float) -> None:
         seen, note = pair
-        if sum(map(len, self._answers.values())) >= _REMEMBERED_MOST:
+        if sum(map(len, self._answers.values())) >= _MAX_ANSWERS:
             self._answers.clear()  # notes and places have changed many times over
         self._answers.setdefault(seen, {})[note] = round(answer, 4)
         self._unsaved = True
@@ -186,7 +186,7 @@ class Weigher:
         if self._path is None:
             return {}
         try:
-            kept = decode(files.read_bounded(self._path), _Kept)
+            kept = decode(files.read_bounded(self._path), _AnswersFile)
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
@@ -195,6 +195,6 @@ class Weigher:
         return dict(kept.answers) if kept.of == self._of else {}
 
 
-def seen_in(facts: Facts) -> str:
+def sight_of(facts: Facts) -> str:
     """What a note is weighed against."""
-    return core(facts.object.class_, facts.tags, facts.zone)
+    return format_sight(facts.object.class_, facts.tags, facts.zone)

@@ -44,7 +44,7 @@ class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxr
         drawn: int = 0,
     ) -> None:
         self._name, self._shape, self._reading, self._files, self._told = name, tuple(shape), reading, files, report
-        self._drawn = gate.probes(shape, drawn, reading) if not files else []
+        self._drawn = gate.make_probes(shape, drawn, reading) if not files else []
         self._given = 0
 
     def __len__(self) -> int:

@@ -14,13 +14,13 @@ import onnxruntime as ort
 from models.deriving import scan as scanning
 from models.deriving import targets
 from models.deriving.calibration import CalibrationPictures, read
-from models.deriving.passes import PASSES, PassTools, opened_on_qnn
+from models.deriving.passes import PASSES, PassTools, open_on_qnn
 from models.deriving.progress import ConversionProgress, Scan
 from models.encoders import artefact, backends, gate, onnxfile
-from models.encoders.artefact import ArtefactManifest, Passed
-from models.encoders.bound import FAULTS, BoundEncoder, recorded
+from models.encoders.artefact import ArtefactManifest, PassOutcome
+from models.encoders.bound import FAULTS, BoundEncoder, read_placement
 from models.encoders.commands import SOC
-from models.encoders.plugin_ep import provider
+from models.encoders.plugin_ep import load_provider
 from models.llm.folder import describe
 from pipeline.core.errors import ModelError
 
@@ -61,7 +61,7 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
     Raises:
         ModelError: A pass left undone what it is for, the answers are no longer the source's, or a runtime refused.
     """
-    with _undisturbed(folder / _WORK):
+    with _quiet_tools(folder / _WORK):
         try:
             _Conversion(ready, folder, report).run()
         except (*FAULTS, *_FAULTS) as error:
@@ -69,7 +69,7 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
 
 
 @contextmanager
-def _undisturbed(work: Path) -> Iterator[None]:
+def _quiet_tools(work: Path) -> Iterator[None]:
     """Let tools write into a folder that vanishes, and keep to themselves what is in order."""
     before, level = tempfile.tempdir, logging.getLogger().level
     work.mkdir()
@@ -92,11 +92,11 @@ class _Conversion:
         self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, report
         self._job: EncoderJob = ready.job
         _check_whole(ready.job.model)
-        baseline = backends.baseline(ready.job.model)
-        self._probes = gate.probes(baseline.input.shape, gate.PROBES, ready.job.reading)
-        self._truth = gate.answers(baseline, self._probes)
+        baseline = backends.open_baseline(ready.job.model)
+        self._probes = gate.make_probes(baseline.input.shape, gate.PROBES, ready.job.reading)
+        self._truth = gate.collect_answers(baseline, self._probes)
         self._keep = () if ready.job.worst else ready.job.keep
-        self._passed: list[Passed] = []
+        self._passed: list[PassOutcome] = []
         self._placement: Placement | None = None  # where it was compiled
 
     def run(self) -> None:
@@ -157,23 +157,23 @@ class _Conversion:
         )
 
     def _compared(self, name: str, made: Path, matched: int, note: str) -> None:
-        similar = gate.least_cosine(gate.answers(self._encoder(name, made), self._probes), self._truth)
+        similar = gate.min_cosine(gate.collect_answers(self._encoder(name, made), self._probes), self._truth)
         if similar < self._job.least:
             why = ": `--scan` names the layers that cost most, --keep leaves them in higher precision"
             raise ModelError(
                 f"{self._job.model}: behind pass {name} the answers are no longer the source's: cosine {similar:.6f}, "
                 f"at least {self._job.least:g} is asked (--min-cosine){why if name in _QUANTISING else ''}"
             )
-        self._passed.append(Passed(name, matched, round(similar, 6), note))
+        self._passed.append(PassOutcome(name, matched, round(similar, 6), note))
 
     def _encoder(self, name: str, made: Path) -> Any:
         """What was made, opened where it runs."""
         if name != _COMPILED:
-            return backends.baseline(made)
-        session = opened_on_qnn(made, self._job.soc)
-        chosen = provider(backends.BACKENDS["qnn"].module).name
+            return backends.open_baseline(made)
+        session = open_on_qnn(made, self._job.soc)
+        chosen = load_provider(backends.BACKENDS["qnn"].module).name
         encoder = BoundEncoder(session, chosen, onnxfile.read(made).rim)
-        self._placement = recorded(session, chosen, onnxfile.read(made).rim)
+        self._placement = read_placement(session, chosen, onnxfile.read(made).rim)
         if self._placement.verdict == "none":
             raise ModelError(
                 f"{self._job.model}: {chosen} took no node of it for soc_model {self._job.soc}: it may not know that "
@@ -210,7 +210,7 @@ class _Conversion:
             bytes=found.bytes,
         )
         shutil.rmtree(self._work)
-        self._told(ConversionProgress(manifest=artefact.written(self._folder, manifest)))
+        self._told(ConversionProgress(manifest=artefact.write(self._folder, manifest)))
 
 
 def _check_whole(model: Path) -> None:

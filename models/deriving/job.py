@@ -13,9 +13,9 @@ from models import catalog
 from models.deriving import pictures, targets
 from models.encoders import OURS, PictureFormat, artefact, onnxfile
 from models.encoders.artefact import SERVES, ArtefactManifest, Calibration, Provenance
-from models.encoders.commands import SOC, command, is_soc
-from models.encoders.remedies import remedy
-from models.store import name_of
+from models.encoders.commands import SOC, is_soc, make_command
+from models.encoders.remedies import find_remedy
+from models.store import name_from_file
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -95,23 +95,23 @@ def plan(job: EncoderJob) -> PlannedEncoder:
     """
     check_name(job.model)
     _check_numbers(job)
-    eight_bit = _eight_bit(job)
-    steps = targets.steps(job.target, eight_bit=eight_bit)
+    eight_bit = _check_eight_bit(job)
+    steps = targets.steps_for(job.target, eight_bit=eight_bit)
     target = targets.TARGETS[job.target]
     _check_used(job, target, eight_bit=eight_bit)
-    if target.soc and not job.soc and not _only_scanned(job):
+    if target.soc and not job.soc and not _is_scan_only(job):
         raise ConfigError(f"{job.target} compiles for one chip: name it, e.g. --soc 43 for SM8550")
     check_packages(target.packages)
-    source = catalog.own(job.model, "")
+    source = catalog.hash_own_file(job.model, "")
     _check_encoder(job, source)
     graph = onnxfile.read(job.model)
     if graph.dynamic:
         raise ModelError(
-            f"{job.model}: dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(job.target, 'dynamic')}"
+            f"{job.model}: dimensions are not fixed ({', '.join(graph.dynamic)}): {find_remedy(job.target, 'dynamic')}"
         )
     if len(graph.inputs) == 1 and len(shape := graph.inputs[0].shape) == _PICTURE:
         _check_layout(job, [size for size in shape if isinstance(size, int)])
-    files, calibration = _calibration(job, wanted=eight_bit and not graph.quantised)
+    files, calibration = _find_calibration(job, wanted=eight_bit and not graph.quantised)
     packages = sorted({"onnxruntime", *(_PACKAGES.get(name, name) for name in target.packages)})
     facts = Provenance(
         source=source,
@@ -123,16 +123,16 @@ def plan(job: EncoderJob) -> PlannedEncoder:
         deviation=tuple(map(float, job.reading.deviation)),
         calibration=calibration,
         keep=job.keep,
-        tools={name: artefact.version(name) for name in packages},
+        tools={name: artefact.installed_version(name) for name in packages},
     )
-    name = artefact.folder_name(name_of(Path(job.named or job.model)), facts)
-    return PlannedEncoder(job, graph, steps, files, facts, name, again(job))
+    name = artefact.folder_name(name_from_file(Path(job.named or job.model)), facts)
+    return PlannedEncoder(job, graph, steps, files, facts, name, repeat_command(job))
 
 
-def again(job: EncoderJob) -> str:
+def repeat_command(job: EncoderJob) -> str:
     """What an operator writes to have it done again."""
     named, eight_bit = job.named or str(job.model), job.eight_bit
-    return command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
+    return make_command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
 
 
 def _check_numbers(job: EncoderJob) -> None:
@@ -178,7 +178,7 @@ def _check_layout(job: EncoderJob, shape: list[int]) -> None:
         raise ModelError(f"{job.model}: {error}") from error
 
 
-def _eight_bit(job: EncoderJob) -> bool:
+def _check_eight_bit(job: EncoderJob) -> bool:
     """Whether it will be quantised. Raises ConfigError: that is asked for where it cannot be."""
     if job.target not in targets.TARGETS:
         return False  # `steps` says which there are
@@ -193,7 +193,7 @@ def _eight_bit(job: EncoderJob) -> bool:
     return found
 
 
-def _only_scanned(job: EncoderJob) -> bool:
+def _is_scan_only(job: EncoderJob) -> bool:
     return job.scan and not job.keep
 
 
@@ -205,11 +205,11 @@ def check_packages(packages: dict[str, str]) -> None:
         raise ModelError(f"converting needs {names}: pip install 'fieldwatch[{extras}]'")
 
 
-def _calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
+def _find_calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
     if job.calibration and job.calibration != DRAWN:
         folder = Path(job.calibration)
-        found = pictures.files(folder)
-        return found, Calibration(folder.name, pictures.digest(found, folder), len(found)) if wanted else None
+        found = pictures.find_pictures(folder)
+        return found, Calibration(folder.name, pictures.hash_pictures(found, folder), len(found)) if wanted else None
     if not wanted:
         return (), None
     if not job.calibration:
@@ -220,7 +220,7 @@ def _calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Ca
     return (), Calibration(DRAWN, "", _PROBES)
 
 
-def configuration(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
+def configuration_lines(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
     """The `[encode]` table that uses an artefact, with absolute paths; lines of TOML.
 
     Args:
@@ -235,17 +235,17 @@ def configuration(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifes
     file, remark = folder.resolve(), ""
     if job.target == "rknn":
         file, remark = (file / manifest.file).with_suffix(".rknn"), "  # that rknn-toolkit2 makes"
-    lines = ["[encode]", f"model = {_quoted(job.named if ours else str(job.model.resolve()))}"]
+    lines = ["[encode]", f"model = {_quote(job.named if ours else str(job.model.resolve()))}"]
     if job.reading != OURS and not ours:
         lines.append(f'layout = "{job.reading.layout}"')
         lines += [
             f"{name} = {[float(value) for value in getattr(job.reading, name)]}" for name in ("mean", "deviation")
         ]
     lines.append(f'backend = "{backend}"' + (f"  # or {', or '.join(others)}" if others else ""))
-    lines.append(f"artefact = {_quoted(str(file))}{remark}")
-    lines += [f"options = {{ soc_model = {_quoted(job.soc)} }}"] if job.soc else []
+    lines.append(f"artefact = {_quote(str(file))}{remark}")
+    lines += [f"options = {{ soc_model = {_quote(job.soc)} }}"] if job.soc else []
     return lines
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

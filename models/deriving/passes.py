@@ -23,8 +23,8 @@ from onnxscript import ir
 from models.deriving import gelu
 from models.deriving.qdq import QuantisedGraph, is_quantised
 from models.encoders import backends, onnxfile
-from models.encoders.bound import FAULTS, options
-from models.encoders.plugin_ep import plugin_session, provider
+from models.encoders.bound import FAULTS, make_options
+from models.encoders.plugin_ep import load_provider, open_plugin_session
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def prepare(source: Path, into: Path, _: PassTools) -> PassChange:
     if is_quantised(model):
         onnx.save(model, into)
         return PassChange(0, "quantised before: nothing is changed")
-    if _version(model) < _LEAST_FUSED:
+    if _opset_version(model) < _LEAST_FUSED:
         newer = into.with_suffix(".newer.onnx")
         onnx.save(onnx.version_converter.convert_version(model, _LEAST_FUSED), newer)
         source = newer
     shape_inference.quant_pre_process(str(source), str(into), skip_symbolic_shape=True)
     made = onnx.load(into)
-    fused = _counts(made) - _counts(model)
+    fused = _count_operations(made) - _count_operations(model)
     return PassChange(
         max(0, len(model.graph.node) - len(made.graph.node)), ", ".join(f"{op} x{n}" for op, n in sorted(fused.items()))
     )
@@ -87,14 +87,14 @@ def fuse(source: Path, into: Path, _: PassTools) -> PassChange:
     if is_quantised(model):
         onnx.save(model, into)
         return PassChange(0, "quantised before: nothing can be fused in it")
-    before = _counts(model)
+    before = _count_operations(model)
     del model.metadata_props[:]  # on which the next one falls over
     onnx.save(model, into)
     qnn_preprocess_model(str(into), str(into), fuse_layernorm=True)  # writes what it changed
     left = ir.load(into)
     if gelu.to_operation(left):  # spellings that it does not know
-        _saved(left, into)
-    after = _counts(onnx.load(into))
+        _save(left, into)
+    after = _count_operations(onnx.load(into))
     fused = before["Erf"] - after["Erf"]
     fused += max(0, after["LayerNormalization"] - before["LayerNormalization"])
     return PassChange(fused)
@@ -102,18 +102,18 @@ def fuse(source: Path, into: Path, _: PassTools) -> PassChange:
 
 def gelu_sigmoid(source: Path, into: Path, _: PassTools) -> PassChange:
     """GELU in a form that every accelerator runs."""
-    return _rewritten(source, into, gelu.to_sigmoid)
+    return _rewrite(source, into, gelu.to_sigmoid)
 
 
 def gelu_erf(source: Path, into: Path, _: PassTools) -> PassChange:
     """The operation Gelu spelt out, as RKNN fuses it."""
-    return _rewritten(source, into, gelu.to_erf)
+    return _rewrite(source, into, gelu.to_erf)
 
 
 def min_clip(source: Path, into: Path, _: PassTools) -> PassChange:
     """Min of a number becomes Clip; of two tensors a - Relu(a - b)."""
     model = onnx.load(source)
-    numbers = {tensor.name: tensor for tensor in model.graph.initializer if _one(tensor)}
+    numbers = {tensor.name: tensor for tensor in model.graph.initializer if _is_single(tensor)}
     nodes: list[onnx.NodeProto] = []
     matched = 0
     for node in model.graph.node:
@@ -149,7 +149,7 @@ def min_clip(source: Path, into: Path, _: PassTools) -> PassChange:
 def opset_19(source: Path, into: Path, _: PassTools) -> PassChange:
     """Operators of version 19 at most. Raises ModelError: one has no older form."""
     model = onnx.load(source)
-    was = _version(model)
+    was = _opset_version(model)
     if was > _MOST_RKNN:
         try:
             model = onnx.version_converter.convert_version(model, _MOST_RKNN)
@@ -157,7 +157,7 @@ def opset_19(source: Path, into: Path, _: PassTools) -> PassChange:
             raise ModelError(f"{source.name}: cannot be written with operators of version 19: {error}") from error
     model.ir_version = min(model.ir_version, _RKNN_IR)
     onnx.save(model, into)
-    return PassChange(int(was > _MOST_RKNN), f"operators of version {_version(model)}, were {was}")
+    return PassChange(int(was > _MOST_RKNN), f"operators of version {_opset_version(model)}, were {was}")
 
 
 def lift(source: Path, into: Path, _: PassTools) -> PassChange:
@@ -166,7 +166,7 @@ def lift(source: Path, into: Path, _: PassTools) -> PassChange:
     before = sum(node.op_type == "Constant" for node in model.graph)
     ir.passes.common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     ir.passes.common.RemoveUnusedNodesPass()(model)
-    _saved(model, into)
+    _save(model, into)
     return PassChange(before - sum(node.op_type == "Constant" for node in model.graph))
 
 
@@ -178,7 +178,7 @@ def quantise_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
         made = get_qnn_qdq_config(str(source), means.pictures(), nodes_to_exclude=list(means.keep) or None, **kinds)
         quantize(str(source), str(into), made)
 
-    return _quantised(source, into, means, done)
+    return _quantise(source, into, means, done)
 
 
 def quantise(source: Path, into: Path, means: PassTools) -> PassChange:
@@ -189,16 +189,16 @@ def quantise(source: Path, into: Path, means: PassTools) -> PassChange:
         how = {"quant_format": QuantFormat.QDQ, "nodes_to_exclude": list(means.keep)}
         quantize_static(str(source), str(into), means.pictures(), **how, **kinds)
 
-    return _quantised(source, into, means, done)
+    return _quantise(source, into, means, done)
 
 
 def compile_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
     """A context binary for one chip, within an ONNX file. Raises ModelError: the provider does not take the model."""
     row = backends.BACKENDS["qnn"]
-    chosen = provider(row.module)
+    chosen = load_provider(row.module)
     if chosen.best is None:
         raise ModelError(f"{chosen.name} offers no device on this machine, so nothing can be compiled for it here")
-    made = options()
+    made = make_options()
     made.log_severity_level = _ERRORS
     made.add_provider_for_devices([chosen.best.handle], {**row.options, "soc_model": means.soc})
     try:
@@ -214,12 +214,23 @@ def compile_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
 
 PASSES: dict[str, Callable[[Path, Path, PassTools], PassChange]] = {
     made.__name__: made
-    for made in (prepare, fuse, gelu_sigmoid, gelu_erf, min_clip, opset_19, lift, quantise_qnn, quantise, compile_qnn)
+    for made in (
+        prepare,
+        fuse,
+        gelu_sigmoid,
+        gelu_erf,
+        min_clip,
+        opset_19,
+        lift,
+        quantise_qnn,
+        quantise,
+        compile_qnn,
+    )
 }
 """By the names of the table."""
 
 
-def _quantised(source: Path, into: Path, means: PassTools, done: Callable[[], None]) -> PassChange:
+def _quantise(source: Path, into: Path, means: PassTools, done: Callable[[], None]) -> PassChange:
     """Quantise, or open up what was quantised before where layers are kept."""
     model = onnx.load(source)
     _check_names(model, means.keep)
@@ -239,16 +250,16 @@ def _check_names(model: onnx.ModelProto, names: tuple[str, ...]) -> None:
         raise ModelError(f"no layer {', '.join(missing)}: `--scan` lists the layers as they are called then")
 
 
-def _rewritten(source: Path, into: Path, how: Callable[[ir.Model], int]) -> PassChange:
+def _rewrite(source: Path, into: Path, how: Callable[[ir.Model], int]) -> PassChange:
     model = onnx.load(source)
     inferred = ir.from_proto(onnx.shape_inference.infer_shapes(model))  # constants take the type of what they meet
     matched = how(inferred)
     ir.passes.common.RemoveUnusedNodesPass()(inferred)
-    _saved(inferred, into)
+    _save(inferred, into)
     return PassChange(matched)
 
 
-def _saved(model: ir.Model, into: Path) -> None:
+def _save(model: ir.Model, into: Path) -> None:
     proto = ir.to_proto(model)
     known = {one.domain for one in proto.opset_import}
     if gelu.MICROSOFT not in known:
@@ -256,19 +267,19 @@ def _saved(model: ir.Model, into: Path) -> None:
     onnx.save(proto, into)
 
 
-def _counts(model: onnx.ModelProto) -> Counter[str]:
+def _count_operations(model: onnx.ModelProto) -> Counter[str]:
     return Counter(node.op_type for node in model.graph.node)
 
 
-def _version(model: onnx.ModelProto) -> int:
+def _opset_version(model: onnx.ModelProto) -> int:
     return next((int(one.version) for one in model.opset_import if one.domain in {"", "ai.onnx"}), 1)
 
 
-def _one(tensor: onnx.TensorProto) -> bool:
+def _is_single(tensor: onnx.TensorProto) -> bool:
     return int(np.prod(tensor.dims)) == 1 and tensor.data_type in {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16}
 
 
-def opened_on_qnn(model: Path, soc: str) -> Any:
+def open_on_qnn(model: Path, soc: str) -> Any:
     """A session of a compiled model, on the device or its emulator. Raises ModelError: it does not take it."""
     row = backends.BACKENDS["qnn"]
-    return plugin_session(provider(row.module), model, {**row.options, "soc_model": soc})
+    return open_plugin_session(load_provider(row.module), model, {**row.options, "soc_model": soc})

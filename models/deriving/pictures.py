@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def files(folder: Path) -> tuple[Path, ...]:
+def find_pictures(folder: Path) -> tuple[Path, ...]:
     """The pictures of a folder and of the folders in it, sorted. Raises ModelError: no folder, or no pictures."""
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
@@ -25,7 +25,7 @@ def files(folder: Path) -> tuple[Path, ...]:
     return found
 
 
-def digest(pictures: Sequence[Path], folder: Path) -> str:
+def hash_pictures(pictures: Sequence[Path], folder: Path) -> str:
     """sha256 of the names and contents of pictures. Raises ModelError: one cannot be read."""
     found = hashlib.sha256()
     for file in pictures:

@@ -49,7 +49,7 @@ class QuantisedGraph:
     def __init__(self, model: onnx.ModelProto, weights: Mapping[str, onnx.TensorProto]) -> None:
         self._model = model
         self._before = weights
-        self._constants = {tensor.name: tensor for tensor in model.graph.initializer} | _inside(model)
+        self._constants = {tensor.name: tensor for tensor in model.graph.initializer} | _constant_nodes(model)
         self._makers = {name: node for node in model.graph.node for name in node.output}
         self.layers = tuple(
             Layer(node.name, node.op_type)
@@ -63,7 +63,7 @@ class QuantisedGraph:
 
     def only(self, names: Collection[str]) -> onnx.ModelProto:
         """The same model with these layers quantised, and no others."""
-        return _Opening(self._model, self._before, self._constants, self._makers, frozenset(names)).made()
+        return _Dequantiser(self._model, self._before, self._constants, self._makers, frozenset(names)).made()
 
     def without(self, names: Collection[str]) -> onnx.ModelProto:
         """The same model with these layers not quantised, and all others."""
@@ -97,7 +97,7 @@ class QuantisedGraph:
         return tensor in self._makers and self._makers[tensor].op_type == op
 
 
-class _Opening:
+class _Dequantiser:
     """One copy of a graph in the making."""
 
     def __init__(
@@ -127,7 +127,7 @@ class _Opening:
                 nodes.append(node)
             else:
                 nodes.append(self._reading(node))
-        return self._assembled(_needed(nodes, results))
+        return self._assembled(_needed_nodes(nodes, results))
 
     def _reading(self, node: onnx.NodeProto) -> onnx.NodeProto:
         """A node that reads what it shall: rounded where it or the maker is chosen, else as it was before."""
@@ -208,7 +208,7 @@ class _Opening:
     def _assembled(self, nodes: list[onnx.NodeProto]) -> onnx.ModelProto:
         read = {name for node in nodes for name in node.input}
         made = onnx.ModelProto()
-        made.CopyFrom(_hull(self._model))
+        made.CopyFrom(_empty_copy(self._model))
         made.graph.node.extend(nodes)
         made.graph.initializer.extend(
             tensor for tensor in (*self._constants.values(), *self._tensors.values()) if tensor.name in read
@@ -216,7 +216,7 @@ class _Opening:
         return made
 
 
-def _inside(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
+def _constant_nodes(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
     """Constants that are nodes, by what they make."""
     found = {}
     for node in model.graph.node:
@@ -227,7 +227,7 @@ def _inside(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
     return found
 
 
-def _hull(model: onnx.ModelProto) -> onnx.ModelProto:
+def _empty_copy(model: onnx.ModelProto) -> onnx.ModelProto:
     """A model without its nodes and weights."""
     made = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     made.graph.name = model.graph.name
@@ -236,7 +236,7 @@ def _hull(model: onnx.ModelProto) -> onnx.ModelProto:
     return made
 
 
-def _needed(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
+def _needed_nodes(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
     """Nodes without those whose results nobody reads."""
     wanted, kept = set(results), []
     for node in reversed(nodes):

@@ -11,7 +11,7 @@ from models.deriving.progress import LayerCost, Scan
 from models.deriving.qdq import QuantisedGraph, is_quantised
 from models.encoders import gate
 from models.encoders.bound import BoundEncoder
-from models.encoders.cpu import cpu_session
+from models.encoders.cpu import open_cpu_session
 from models.encoders.placement import CPU
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def scan(
     weights = {tensor.name: tensor for tensor in before.graph.initializer} if known else {}
     opened = QuantisedGraph(onnx.load(quantised), weights)
     trials = len(opened.layers) + min(FREED, len(opened.layers))
-    truth = _answers(opened.only(()), pictures)
+    truth = _collect_answers(opened.only(()), pictures)
 
     def cost(model: onnx.ModelProto) -> float:
-        return 1 - gate.least_cosine(_answers(model, pictures), truth)
+        return 1 - gate.min_cosine(_collect_answers(model, pictures), truth)
 
     whole = cost(opened.without(()))
     rows = []
@@ -64,5 +64,7 @@ def scan(
     return Scan(tuple(rows), whole, known, len(pictures))
 
 
-def _answers(model: onnx.ModelProto, pictures: Sequence[NDArray]) -> list[NDArray]:  # type: ignore[type-arg]  # as above
-    return gate.answers(BoundEncoder(cpu_session(model.SerializeToString(), optimised=False), CPU), pictures)
+def _collect_answers(model: onnx.ModelProto, pictures: Sequence[NDArray]) -> list[NDArray]:  # type: ignore[type-arg]  # as above
+    return gate.collect_answers(
+        BoundEncoder(open_cpu_session(model.SerializeToString(), optimised=False), CPU), pictures
+    )

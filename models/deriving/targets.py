@@ -67,7 +67,7 @@ TARGETS: dict[str, Target] = {
 # fmt: on
 
 
-def steps(target: str, *, eight_bit: bool) -> tuple[str, ...]:
+def steps_for(target: str, *, eight_bit: bool) -> tuple[str, ...]:
     """The passes of a conversion, by name. Raises ConfigError: there is no such target."""
     if target not in TARGETS:
         raise ConfigError(f"no target {target!r}; there are {', '.join(TARGETS)}")

@@ -108,19 +108,19 @@ def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: PictureFo
     height, width = bgr.shape[:2]
     if target.shape != ((1, 3, height, width) if reading.layout == "nchw" else (1, height, width, 3)):
         raise ValueError(f"a picture of {bgr.shape} does not fit an input of {target.shape}")
-    codes, values = _plane(height, width, np.uint8), _values(reading)
+    codes, values = _channel_buffer(height, width, np.uint8), _value_table(reading)
     for channel in range(3):
         cv2.extractChannel(bgr, 2 - channel, dst=codes)
         if reading.layout == "nchw":
             cv2.LUT(codes, values[channel], dst=target[0, channel])
         else:
             cv2.insertChannel(
-                cv2.LUT(codes, values[channel], dst=_plane(height, width, np.float32)), target[0], channel
+                cv2.LUT(codes, values[channel], dst=_channel_buffer(height, width, np.float32)), target[0], channel
             )
 
 
 @functools.cache
-def _values(reading: PictureFormat) -> NDArray[np.float32]:
+def _value_table(reading: PictureFormat) -> NDArray[np.float32]:
     """What each code of a pixel becomes, (3, 256) float32 of R, G and B."""
     mean, deviation = np.array(reading.mean)[:, None], np.array(reading.deviation)[:, None]
     values: NDArray[np.float32] = ((np.arange(256) - mean) / deviation).astype(np.float32)
@@ -128,6 +128,6 @@ def _values(reading: PictureFormat) -> NDArray[np.float32]:
 
 
 @functools.cache
-def _plane(height: int, width: int, kind: type[np.generic]) -> NDArray[Any]:
+def _channel_buffer(height: int, width: int, kind: type[np.generic]) -> NDArray[Any]:
     """One channel, (H, W), kept between pictures; numpy would ask for a buffer at every one."""
     return np.empty((height, width), kind)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
-_MANIFEST_MOST = 16 << 20  # bytes; one has a few thousand
+_MAX_MANIFEST = 16 << 20  # bytes; one has a few thousand
 FORMAT = 2
 _DIGITS = 8  # of the facts' digest, in a folder's name
 
@@ -98,7 +98,7 @@ class Provenance(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
-class Passed(msgspec.Struct, frozen=True):
+class PassOutcome(msgspec.Struct, frozen=True):
     """What one pass did.
 
     Attributes:
@@ -139,7 +139,7 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
     facts: Provenance
     digest: str
     command: str
-    passes: tuple[Passed, ...]
+    passes: tuple[PassOutcome, ...]
     kept: tuple[str, ...]
     verdict: str
     left: tuple[str, ...]
@@ -163,31 +163,31 @@ def folder_name(stem: str, facts: Provenance) -> str:
     return f"{stem}-{facts.target}-{facts.digest[:_DIGITS]}"
 
 
-def outdated(made: Provenance, here: Provenance) -> list[str]:
+def find_outdated(made: Provenance, here: Provenance) -> list[str]:
     """What of the facts is no longer true, a line each; that something else was asked for is no such thing."""
-    told = []
+    found = []
     if made.source != here.source:
-        told.append(f"the model was {_short(made.source)}, is {_short(here.source)}")
-    now = dict(_versions(here))
-    told += [
+        found.append(f"the model was {_shorten(made.source)}, is {_shorten(here.source)}")
+    now = dict(_pass_versions(here))
+    found += [
         f"pass {name} was of version {version}, is of {now[name]}"
-        for name, version in _versions(made)
+        for name, version in _pass_versions(made)
         if now.get(name, version) != version
     ]
-    told += [
+    found += [
         f"{tool} {version} made it, {here.tools.get(tool) or 'none'} is here"
         for tool, version in sorted(made.tools.items())
         if here.tools.get(tool, "") != version
     ]
-    return told
+    return found
 
 
-def _versions(facts: Provenance) -> list[tuple[str, str]]:
+def _pass_versions(facts: Provenance) -> list[tuple[str, str]]:
     """Name and version of each pass."""
     return [(name, version) for name, _, version in (one.partition("/") for one in facts.passes)]
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return (f"{text[:12]}..." if len(text) == hashlib.sha256().digest_size * 2 else text) or "none"
 
@@ -203,12 +203,12 @@ def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManife
         ModelError: There is none, it may not be read, is damaged, of another format, or was changed.
     """
     path = folder / MANIFEST
-    if path.exists() and not (path.is_file() and path.stat().st_size <= _MANIFEST_MOST):
+    if path.exists() and not (path.is_file() and path.stat().st_size <= _MAX_MANIFEST):
         raise ModelError(f"{path} is no manifest: run `{again}` again")
     try:
-        found = decode(files.read_bounded(path, _MANIFEST_MOST), ArtefactManifest)
+        found = decode(files.read_bounded(path, _MAX_MANIFEST), ArtefactManifest)
     except PermissionError as error:
-        raise ModelError(_forbidden(path)) from error
+        raise ModelError(_forbidden_message(path)) from error
     except (OSError, msgspec.DecodeError) as error:
         raise ModelError(f"{path} cannot be read ({error}): run `{again}` again") from error
     if found.format != FORMAT:
@@ -226,27 +226,27 @@ def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManife
     return found
 
 
-def _forbidden(path: Path) -> str:
+def _forbidden_message(path: Path) -> str:
     return f"{path} may not be read by this user: permit it, e.g. by chmod -R a+rX {path.parent}"
 
 
-def written(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
+def write(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
     """Seal a folder's manifest and write it, the last thing that is written into it. Returns it. Raises OSError."""
     sealed = manifest.sealed
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
     return sealed
 
 
-def whole(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
+def check_file(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
     """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
     file = folder / manifest.file
     if file.is_symlink():
         raise ModelError(f"{file} is a link, which may lead out of the folder: run `{again}` again")
     try:
-        digest = catalog.own(file, "")
+        digest = catalog.hash_own_file(file, "")
     except ModelError as error:
         if isinstance(error.__cause__, PermissionError):
-            raise ModelError(_forbidden(file)) from error
+            raise ModelError(_forbidden_message(file)) from error
         raise ModelError(f"{error}: run `{again}` again") from error
     if digest != manifest.sha256:
         raise ModelError(
@@ -256,7 +256,7 @@ def whole(folder: Path, manifest: ArtefactManifest, again: str = "pipeline model
     return file
 
 
-def opened(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
+def find_file(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
     """The file that a configuration's `encode.artefact` means, proved to be made of this model for this back end.
 
     A file with no manifest beside it that names it (a .mnn or .rknn that another tool made) is taken as it is.
@@ -272,32 +272,32 @@ def opened(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Pat
     """
     path = Path(settings.artefact)
     try:
-        return _opened(path, settings, model, reading)
+        return _find_file(path, settings, model, reading)
     except PermissionError as error:
-        raise ModelError(_forbidden(path)) from error
+        raise ModelError(_forbidden_message(path)) from error
     except OSError as error:
         raise ModelError(f"encode.artefact: {path}: {error.strerror}") from error
 
 
-def _opened(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
+def _find_file(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
     """The same. Raises OSError: a folder may not be looked into."""
     if path.name == MANIFEST:
         raise ModelError(f"encode.artefact: {path} is a manifest: name its folder, {path.parent}")
-    if not path.is_dir() and not _vouched(path):
+    if not path.is_dir() and not _has_manifest(path):
         if not path.exists():
-            raise ModelError(f"encode.artefact: {path} is not there: {_remedy(settings, model, reading, None)}")
+            raise ModelError(f"encode.artefact: {path} is not there: {_find_remedy(settings, model, reading, None)}")
         _check_kind(path, settings)
         return path
     folder = path if path.is_dir() else path.parent
-    manifest = read(folder, _command(settings, model, reading, None) or "pipeline models convert")
-    if reasons := _stale(manifest, settings, catalog.own(model, ""), reading):
-        raise ModelError(f"{folder} is stale: {'; '.join(reasons)}: {_remedy(settings, model, reading, manifest)}")
+    manifest = read(folder, _make_command(settings, model, reading, None) or "pipeline models convert")
+    if reasons := _find_mismatches(manifest, settings, catalog.hash_own_file(model, ""), reading):
+        raise ModelError(f"{folder} is stale: {'; '.join(reasons)}: {_find_remedy(settings, model, reading, manifest)}")
     if settings.backend == "rknn":
         raise ModelError(
             f"{folder} holds what rknn-toolkit2 takes: let it make a .rknn file of {folder / manifest.file}, and name "
             "that file in encode.artefact"
         )
-    return whole(folder, manifest, _command(settings, model, reading, manifest))
+    return check_file(folder, manifest, _make_command(settings, model, reading, manifest))
 
 
 def _check_kind(path: Path, settings: EncodeSettings) -> None:
@@ -309,18 +309,22 @@ def _check_kind(path: Path, settings: EncodeSettings) -> None:
         raise ModelError(f"encode.artefact: {path}: back end {settings.backend} opens a {suffix} file: name one")
 
 
-def _remedy(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
+def _find_remedy(
+    settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
+) -> str:
     """What to do to have what the configuration wants."""
-    if wanted := _command(settings, model, reading, manifest):
+    if wanted := _make_command(settings, model, reading, manifest):
         then = ", let rknn-toolkit2 make a .rknn file of it" if settings.backend == "rknn" else ""
         named = "that file" if then else "the new folder"
         return f"run `{wanted}`{then}, and name {named} in encode.artefact"
     tool = "MNN's `mnnconvert`" if settings.backend == "mnn" else "its own tool"
-    served = f", or set encode.backend to {_either(manifest)}" if manifest else ""
+    served = f", or set encode.backend to {_list_back_ends(manifest)}" if manifest else ""
     return f"what back end {settings.backend} opens is made by {tool}: name that file in encode.artefact{served}"
 
 
-def _command(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
+def _make_command(
+    settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
+) -> str:
     """The command that makes what a configuration wants, as far as it or an earlier conversion tells; empty: none."""
     target = _TARGETS.get(settings.backend, "")
     if manifest and settings.backend in SERVES.get(manifest.facts.target, ()):
@@ -331,13 +335,13 @@ def _command(settings: EncodeSettings, model: Path, reading: PictureFormat, mani
     eight_bit = target in {"openvino", "generic"} and "--int8" in before.split()
     pictures = ""
     if (target == "qnn" or eight_bit) and not _is_quantised(model):
-        pictures = commands.after(before, "--calibration") or "FOLDER"
+        pictures = commands.option_value(before, "--calibration") or "FOLDER"
     same = manifest is not None and manifest.facts.target == target and manifest.source == model.name
     soc = (
         (settings.options.get("soc_model") or (manifest and manifest.facts.soc) or "NUMBER") if target == "qnn" else ""
     )
     keep = manifest.facts.keep if manifest and same else ()
-    return commands.command(settings.model, target, soc, pictures, reading, keep, eight_bit=eight_bit)
+    return commands.make_command(settings.model, target, soc, pictures, reading, keep, eight_bit=eight_bit)
 
 
 def _is_quantised(model: Path) -> bool:
@@ -347,11 +351,11 @@ def _is_quantised(model: Path) -> bool:
         return False  # what is wrong with it is told elsewhere
 
 
-def _either(manifest: ArtefactManifest) -> str:
+def _list_back_ends(manifest: ArtefactManifest) -> str:
     return " or ".join(sorted(SERVES.get(manifest.facts.target, ())))
 
 
-def _vouched(file: Path) -> bool:
+def _has_manifest(file: Path) -> bool:
     """Whether the manifest beside a file, if there is one of ours, is about that file."""
     if not (file.parent / MANIFEST).exists():
         return False
@@ -361,29 +365,32 @@ def _vouched(file: Path) -> bool:
         return file.suffix == ".onnx"  # it can be of nobody else
 
 
-def _stale(manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat) -> list[str]:
+def _find_mismatches(
+    manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat
+) -> list[str]:
     """Why a manifest's artefact is not for this configuration, as far as the device that runs it can tell."""
-    facts, told = manifest.facts, []
+    facts, found = manifest.facts, []
     if facts.source != source:
-        told.append(f"it was made of another file ({_short(facts.source)}), the model's sha256 is {_short(source)}")
-    if settings.backend not in SERVES.get(facts.target, ()):
-        told.append(
-            f"it was made for {facts.target}, which serves {_either(manifest)}; encode.backend is {settings.backend}"
+        found.append(
+            f"it was made of another file ({_shorten(facts.source)}), the model's sha256 is {_shorten(source)}"
         )
+    if settings.backend not in SERVES.get(facts.target, ()):
+        serves = _list_back_ends(manifest)
+        found.append(f"it was made for {facts.target}, which serves {serves}; encode.backend is {settings.backend}")
     soc = settings.options.get("soc_model", "")
     if soc and facts.soc and soc != facts.soc:
-        told.append(f"it was compiled for soc_model {facts.soc}, encode.options says {soc}")
+        found.append(f"it was compiled for soc_model {facts.soc}, encode.options says {soc}")
     read_as = (facts.layout, facts.mean, facts.deviation)
     if facts.calibration and read_as != (reading.layout, tuple(reading.mean), tuple(reading.deviation)):
-        told.append("its ranges were measured with another encode.layout, mean or deviation")
+        found.append("its ranges were measured with another encode.layout, mean or deviation")
     if package := RUNTIME.get(facts.target, ""):
-        made, here = facts.tools.get(package, "none"), version(package)
+        made, here = facts.tools.get(package, "none"), installed_version(package)
         if here and made != here:
-            told.append(f"{package} {made} compiled it, {here} is installed")
-    return told
+            found.append(f"{package} {made} compiled it, {here} is installed")
+    return found
 
 
-def version(package: str) -> str:
+def installed_version(package: str) -> str:
     """Of an installed package; empty where it is not."""
     try:
         return importlib.metadata.version(package)

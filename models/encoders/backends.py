@@ -7,7 +7,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from models.encoders import OURS, PictureFormat, artefact, onnxfile
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class BackendState(NamedTuple):
     reason: str
 
 
-def row(name: str, plugin: str = "") -> Backend:
+def find_backend(name: str, plugin: str = "") -> Backend:
     """The table's row of a back end, with the module of a plug-in that has no row of its own.
 
     Raises:
@@ -86,19 +86,19 @@ def row(name: str, plugin: str = "") -> Backend:
     return found._replace(module=plugin, package=plugin)
 
 
-def chosen(settings: EncodeSettings) -> Backend:
-    """The row of a configuration, with its options over the row's own. Raises ModelError: see `row`."""
-    found = row(settings.backend, settings.plugin)
+def configured_backend(settings: EncodeSettings) -> Backend:
+    """The row of a configuration, with its options over the row's own. Raises ModelError: see `find_backend`."""
+    found = find_backend(settings.backend, settings.plugin)
     return found._replace(options={**found.options, **settings.options})
 
 
-def file(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
+def file_to_open(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
     """What is opened: what was made of the model for this back end; the model itself where nothing was.
 
     Raises:
-        ModelError: It is not there, damaged, or made from something else; see `artefact.opened`.
+        ModelError: It is not there, damaged, or made from something else; see `artefact.find_file`.
     """
-    return artefact.opened(settings, model, reading) if settings.artefact else model
+    return artefact.find_file(settings, model, reading) if settings.artefact else model
 
 
 def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> Any:
@@ -117,7 +117,7 @@ def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> A
         ModelError: The back end cannot be used, or does not take the model.
     """
     if found.engine == "cpu":
-        return baseline(model)
+        return open_baseline(model)
     if found.engine == "plugin_ep":
         from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # native code that only some boards need
 
@@ -133,7 +133,7 @@ def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> A
     return RknnEncoder(made, shape, [value.name for value in graph.outputs])
 
 
-def baseline(model: Path) -> Encoder:
+def open_baseline(model: Path) -> Encoder:
     """The encoder on the CPU, which needs no proof.
 
     Raises:
@@ -141,16 +141,16 @@ def baseline(model: Path) -> Encoder:
     """
     from models.encoders.cpu import CpuEncoder  # noqa: PLC0415  # native code, not needed to read the table
 
-    with foreign(f"onnxruntime cannot open {model}"):
+    with catch_library_errors(f"onnxruntime cannot open {model}"):
         return CpuEncoder(model)
 
 
 def survey() -> list[BackendState]:
     """What is installed and usable of every row. Loads native code: in a process of its own, as it may write or die."""
-    return [_state(name, found) for name, found in BACKENDS.items() if found.module]
+    return [_examine(name, found) for name, found in BACKENDS.items() if found.module]
 
 
-def _state(name: str, found: Backend) -> BackendState:
+def _examine(name: str, found: Backend) -> BackendState:
     try:
         version = importlib.metadata.version(found.package)
     except importlib.metadata.PackageNotFoundError:
@@ -159,18 +159,18 @@ def _state(name: str, found: Backend) -> BackendState:
         )
         return BackendState(name, "", usable=False, devices=(), reason=f"not installed: {remedy}")
     try:
-        devices, reason = _devices(found)
+        devices, reason = _list_devices(found)
     except ModelError as error:
         devices, reason = (), str(error)
     return BackendState(name, version, usable=not reason, devices=devices, reason=reason)
 
 
-def _devices(found: Backend) -> tuple[tuple[str, ...], str]:
+def _list_devices(found: Backend) -> tuple[tuple[str, ...], str]:
     """Devices, and why there are none."""
     if found.engine == "plugin_ep":
-        from models.encoders.plugin_ep import provider  # noqa: PLC0415  # as above
+        from models.encoders.plugin_ep import load_provider  # noqa: PLC0415  # as above
 
-        offer = provider(found.module)
+        offer = load_provider(found.module)
         names = tuple(f"{device.kind} ({device.vendor})" for device in offer.devices)
         return names, "" if names else f"{offer.name} offers no device on this machine"
     if found.engine == "cpu":

@@ -42,10 +42,10 @@ bundled encoder had a cosine of .93 with those of other processors. This adds up
 
 _HOST = "Cpu"  # memory that the device reads and writes itself
 _FLOAT = "tensor(float)"
-_VALUES_MOST = 64 << 20  # numbers of an input or output; a picture of 1024 by 1024 has three million
+_MAX_VALUES = 64 << 20  # numbers of an input or output; a picture of 1024 by 1024 has three million
 
 
-def options(profile: Path | None = None) -> Any:
+def make_options(profile: Path | None = None) -> Any:
     """`SessionOptions` for one thread, which record what runs where.
 
     One thread, as every stage owns one core at most; no spinning, as a spinning pool burns power between
@@ -68,12 +68,12 @@ def options(profile: Path | None = None) -> Any:
     return made
 
 
-def session(model: Path | bytes, made: Any, **how: Any) -> Any:
+def open_session(model: Path | bytes, made: Any, **how: Any) -> Any:
     """An `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`: the runtime does not take it."""
     return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, **how)
 
 
-def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
+def read_placement(session: Any, requested: str, rim: frozenset[str]) -> Placement:
     """The assignment of nodes that the session wrote down as it cut the graph; names of providers prove nothing."""
     parts = tuple(
         Part(part.ep_name, tuple(Node(node.name, node.op_type) for node in part.get_nodes()))
@@ -85,11 +85,11 @@ def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
 def check_sizes(shapes: Sequence[Sequence[int | str | None]]) -> None:
     """Raise ModelError where an array would be larger than any picture's: a damaged shape takes all memory."""
     for shape in shapes:
-        if math.prod(_fixed(shape)) > _VALUES_MOST or min(_fixed(shape), default=1) < 0:
+        if math.prod(_fix_shape(shape)) > _MAX_VALUES or min(_fix_shape(shape), default=1) < 0:
             raise ModelError(f"it has an input or output of {'x'.join(map(str, shape))} numbers: the file is damaged")
 
 
-def _fixed(shape: Sequence[int | str | None]) -> list[int]:
+def _fix_shape(shape: Sequence[int | str | None]) -> list[int]:
     return [size if isinstance(size, int) else 1 for size in shape]
 
 
@@ -118,9 +118,9 @@ class BoundEncoder(Answers):
             raise ModelError(f"an encoder has one input, and all values float32; this one has {found}")
         check_sizes((feeds[0].shape, *(one.shape for one in results)))
         self._name = feeds[0].name
-        self._input = np.zeros(_fixed(feeds[0].shape), np.float32)
+        self._input = np.zeros(_fix_shape(feeds[0].shape), np.float32)
         self._outputs: dict[str, NDArray[np.float32]] = {
-            one.name: np.zeros(_fixed(one.shape), np.float32) for one in results
+            one.name: np.zeros(_fix_shape(one.shape), np.float32) for one in results
         }
         memories = (*session.get_input_memory_infos(), *session.get_output_memory_infos())
         self._in_place = all(memory.name == _HOST for memory in memories)
@@ -148,4 +148,4 @@ class BoundEncoder(Answers):
 
     def placement(self) -> Placement:
         """The recorded assignment of nodes to providers."""
-        return recorded(self._session, self._requested, self._rim)
+        return read_placement(self._session, self._requested, self._rim)

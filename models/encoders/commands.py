@@ -19,7 +19,7 @@ def is_soc(text: str) -> bool:
     return text.isascii() and text.isdecimal()
 
 
-def command(  # noqa: PLR0917  # one option each
+def make_command(  # noqa: PLR0917  # one option each
     model: str,
     target: str,
     soc: str = "",
@@ -42,7 +42,7 @@ def command(  # noqa: PLR0917  # one option each
     return shlex.join(words)
 
 
-def after(command: str, option: str) -> str:
+def option_value(command: str, option: str) -> str:
     """What a command says behind an option; empty: nothing."""
     words = shlex.split(command)
     return words[words.index(option) + 1] if option in words[:-1] else ""

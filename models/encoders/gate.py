@@ -1,7 +1,7 @@
 """The gate between a configured accelerator and its use: it has to prove that it runs the model, and runs it rightly.
 
 Placement alone misses a device that takes everything and answers nonsense; answers alone miss a graph that quietly runs
-on the processor. So both are asked for. What follows is decided by functions of values (`problems`, `choice`);
+on the processor. So both are asked for. What follows is decided by functions of values (`find_problems`, `choose`);
 `admit` is the only way to an encoder that is no baseline, and hands on what it found, so no fallback can go untold.
 """
 
@@ -15,9 +15,9 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, PictureFormat, backends, fill, onnxfile
-from models.encoders.placement import CASTS, Node, Placement, by_kind
-from models.encoders.remedies import remedy
-from models.foreign import foreign
+from models.encoders.placement import CASTS, Node, Placement, count_kinds
+from models.encoders.remedies import find_remedy
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -64,7 +64,7 @@ class Policy(NamedTuple):
         return cls(settings.on_fallback, settings.allow_cpu_ops, settings.min_cosine, settings.max_partitions)
 
 
-class Wrong(NamedTuple):
+class WrongNode(NamedTuple):
     """The first node whose result is not the CPU's."""
 
     node: Node
@@ -86,7 +86,7 @@ class GateEvidence(NamedTuple):
     failure: str = ""
     placement: Placement | None = None
     cosine: float | None = None
-    wrong: Wrong | None = None
+    wrong: WrongNode | None = None
 
 
 class Admission(NamedTuple):
@@ -107,14 +107,14 @@ class Admission(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def problems(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
+def find_problems(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
     """Why this is not what was asked for; each names the thing and the remedy."""
     if found.failure or found.placement is None or found.cosine is None:
         return (found.failure or "it gave no answer",)
-    return tuple(text for text in (*_misplaced(found, policy), _wrong(found, policy)) if text)
+    return tuple(text for text in (*_check_placement(found, policy), _check_answers(found, policy)) if text)
 
 
-def _misplaced(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
+def _check_placement(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
     placement = found.placement
     assert placement is not None
     if placement.verdict == "cpu_baseline":
@@ -123,37 +123,39 @@ def _misplaced(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
         return (f"{placement.requested} keeps no record of what ran where, so nothing is proved",)
     if placement.verdict == "none":
         took = ", ".join(placement.nodes)
-        return (f"{placement.requested} took no node, all are on {took}: {remedy(found.backend, 'nothing')}",)
+        return (f"{placement.requested} took no node, all are on {took}: {find_remedy(found.backend, 'nothing')}",)
     left = [node for node in placement.left if node.op not in policy.allow_cpu_ops]
     cut = placement.partitions > policy.max_partitions
     return (
-        f"{len(left)} nodes stay on the CPU ({by_kind(left)}): {_remedies(found.backend, left)}" if left else "",
+        f"{len(left)} nodes stay on the CPU ({count_kinds(left)}): {_list_remedies(found.backend, left)}"
+        if left
+        else "",
         f"the graph is cut into {placement.partitions} pieces, at most {policy.max_partitions} are allowed"
         if cut
         else "",
     )
 
 
-def _wrong(found: GateEvidence, policy: Policy) -> str:
+def _check_answers(found: GateEvidence, policy: Policy) -> str:
     assert found.cosine is not None
     if found.cosine >= policy.min_cosine:
         return ""
     where = f", first at {found.wrong.node.name} ({found.wrong.node.op})" if found.wrong else ""
     return (
         f"its answers are not the CPU's: cosine {found.cosine:.4f}, at least {policy.min_cosine:g} is asked{where}: "
-        f"{remedy(found.backend, 'wrong')}"
+        f"{find_remedy(found.backend, 'wrong')}"
     )
 
 
-def _remedies(backend: str, left: Sequence[Node]) -> str:
+def _list_remedies(backend: str, left: Sequence[Node]) -> str:
     kinds = {node.op for node in left}
     causes = kinds - CASTS or kinds  # casts stand where something else cuts the graph
-    return "; ".join(dict.fromkeys(remedy(backend, op) for op in sorted(causes)))
+    return "; ".join(dict.fromkeys(find_remedy(backend, op) for op in sorted(causes)))
 
 
-def choice(found: GateEvidence, policy: Policy) -> Choice:
+def choose(found: GateEvidence, policy: Policy) -> Choice:
     """What to use. Wrong answers and no answers are never used, whatever the policy."""
-    if not problems(found, policy):
+    if not find_problems(found, policy):
         baseline = found.placement is not None and found.placement.verdict == "cpu_baseline"
         return "cpu" if baseline else "accelerator"
     right = found.cosine is not None and found.cosine >= policy.min_cosine and not found.failure
@@ -166,9 +168,9 @@ def choice(found: GateEvidence, policy: Policy) -> Choice:
             return "cpu"
 
 
-def details(model: str, found: GateEvidence, policy: Policy) -> Details:
+def event_details(model: str, found: GateEvidence, policy: Policy) -> Details:
     """What an operator is told, the same in every run of the same device."""
-    told: Details = {"model": model, "backend": found.backend, "runs_on": choice(found, policy)}
+    told: Details = {"model": model, "backend": found.backend, "runs_on": choose(found, policy)}
     if found.placement is not None:
         placement = found.placement
         told |= {
@@ -180,20 +182,20 @@ def details(model: str, found: GateEvidence, policy: Policy) -> Details:
             "casts_on_cpu": len(placement.casts),
         }
         if placement.left:
-            told["left"] = by_kind(placement.left)
+            told["left"] = count_kinds(placement.left)
             told["left_names"] = ", ".join(node.name or node.op for node in placement.left[:_NAMES])
     if found.cosine is not None:
         told["cosine"] = round(found.cosine, 4)
     if found.wrong is not None:
         told["first_wrong"] = f"{found.wrong.node.name} ({found.wrong.node.op})"
-    if reasons := problems(found, policy):
+    if reasons := find_problems(found, policy):
         told["reason"] = "; ".join(reasons)
     return told
 
 
-def processor(model: Path) -> Encoder:
+def open_cpu_encoder(model: Path) -> Encoder:
     """The encoder on the CPU, which has nothing to prove. Raises ModelError: the model cannot be read."""
-    return backends.baseline(model)
+    return backends.open_baseline(model)
 
 
 def admit(
@@ -213,39 +215,41 @@ def admit(
     """
     policy = Policy.of(settings)
     if settings.backend == "cpu":
-        return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu"))
-    encoder, found = examined(model, settings, trace_s, reading)
-    way, reasons, told = choice(found, policy), problems(found, policy), details(name, found, policy)
+        return Admission(
+            backends.open_baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu")
+        )
+    encoder, found = examine(model, settings, trace_s, reading)
+    way, reasons, told = choose(found, policy), find_problems(found, policy), event_details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
     (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
     if way == "cpu":
-        return Admission(backends.baseline(model), state, told, found, reasons)
+        return Admission(backends.open_baseline(model), state, told, found, reasons)
     return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
 
 
-def unopened(model: Path, settings: EncodeSettings, reading: PictureFormat = OURS) -> tuple[str, str] | None:
+def find_broken_file(model: Path, settings: EncodeSettings, reading: PictureFormat = OURS) -> tuple[str, str] | None:
     """What of the operator's own files native code cannot open: the setting that names it, and why; None: nothing.
 
     An accelerator that is not here proves nothing of its files; the CPU opens every ONNX file, and MNN brings its own.
     """
     try:
         if settings.own:
-            with foreign(f"{model} cannot be run"):
-                backends.baseline(model).run()
+            with catch_library_errors(f"{model} cannot be run"):
+                backends.open_baseline(model).run()
     except ModelError as error:
         return "encode.model", str(error)
     try:
         if settings.backend == "mnn" and settings.artefact:
             graph = onnxfile.read(model)
-            with foreign(f"{settings.artefact} cannot be run"):
-                made = backends.file(settings, model, reading)
-                backends.open_encoder(backends.chosen(settings), model, made, graph).run()
+            with catch_library_errors(f"{settings.artefact} cannot be run"):
+                made = backends.file_to_open(settings, model, reading)
+                backends.open_encoder(backends.configured_backend(settings), model, made, graph).run()
     except ModelError as error:
         return "encode.artefact", str(error)
     return None
 
 
-def examined(
+def examine(
     model: Path, settings: EncodeSettings, trace_s: float, reading: PictureFormat = OURS
 ) -> tuple[Any, GateEvidence]:
     """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
@@ -253,31 +257,31 @@ def examined(
     Raises:
         ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
     """
-    name, chosen = settings.backend, backends.chosen(settings)
+    name, chosen = settings.backend, backends.configured_backend(settings)
     graph = onnxfile.read(model)
     if graph.dynamic:
-        text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
+        text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {find_remedy(name, 'dynamic')}"
         return None, GateEvidence(name, text)
     try:
-        with foreign("it opened the model and cannot run it"):
-            encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
-            pictures = probes(encoder.input.shape, PROBES, reading)
-            given = answers(encoder, pictures)  # the first run warms up
+        with catch_library_errors("it opened the model and cannot run it"):
+            encoder = backends.open_encoder(chosen, model, backends.file_to_open(settings, model, reading), graph)
+            pictures = make_probes(encoder.input.shape, PROBES, reading)
+            given = collect_answers(encoder, pictures)  # the first run warms up
             placement = encoder.placement()
     except ModelError as error:
-        return None, GateEvidence(name, f"{error}{_hint(name, str(error))}")
-    similar = least_cosine(given, answers(backends.baseline(model), pictures))
+        return None, GateEvidence(name, f"{error}{_memory_hint(name, str(error))}")
+    similar = min_cosine(given, collect_answers(backends.open_baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
-        wrong = first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
+        wrong = find_first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
     return encoder, GateEvidence(name, "", placement, similar, wrong)
 
 
-def _hint(backend: str, text: str) -> str:
-    return f": {remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
+def _memory_hint(backend: str, text: str) -> str:
+    return f": {find_remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
 
 
-def probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = OURS) -> list[NDArray[np.float32]]:
+def make_probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = OURS) -> list[NDArray[np.float32]]:
     """Inputs that say something about a model, the same on every machine: drawn pictures where it reads pictures.
 
     Args:
@@ -294,14 +298,14 @@ def probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = O
         one = np.zeros(tuple(shape), np.float32)
         sides = shape[2:] if reading.layout == "nchw" else shape[1:3]
         if len(shape) == 4 and tuple(shape) in {(1, 3, *sides), (1, *sides, 3)}:  # noqa: PLR2004 - axes of a picture
-            fill(one, _picture(random, int(sides[0]), int(sides[1])), reading)
+            fill(one, _draw_picture(random, int(sides[0]), int(sides[1])), reading)
         else:
             one[...] = random.normal(0, 0.5, one.shape)
         made.append(one)
     return made
 
 
-def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
+def _draw_picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
     """Soft colours with things on them and a little noise, (H, W, 3) uint8: what cameras see has all three."""
     soft = cv2.resize(random.integers(0, 256, (4, 4, 3), np.uint8), (width, height), interpolation=cv2.INTER_CUBIC)
     for _ in range(4):
@@ -313,7 +317,7 @@ def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np
     return picture
 
 
-def answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+def collect_answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
     """Copies of all outputs for all pictures, sorted by their names."""
     found: list[NDArray[np.float32]] = []
     for picture in pictures:
@@ -323,12 +327,12 @@ def answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArr
     return found
 
 
-def least_cosine(these: Sequence[NDArray[np.float32]], those: Sequence[NDArray[np.float32]]) -> float:
+def min_cosine(these: Sequence[NDArray[np.float32]], those: Sequence[NDArray[np.float32]]) -> float:
     """The least cosine of pairs of arrays; what is not finite, or of another size, is not similar at all."""
-    return min(cosine(one, other) for one, other in zip(these, those, strict=True))
+    return min(cosine_similarity(one, other) for one, other in zip(these, those, strict=True))
 
 
-def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+def cosine_similarity(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     """Cosine of the angle between two arrays taken as vectors; two of nothing but zeros are the same."""
     if one.size != other.size or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return -1.0
@@ -337,7 +341,7 @@ def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     return float(a @ b) / lengths if lengths else float(not (a.any() or b.any()))
 
 
-def first_wrong(
+def find_first_wrong(
     chosen: Backend,
     model: Path,
     limit: float,
@@ -345,7 +349,7 @@ def first_wrong(
     reading: PictureFormat = OURS,
     *,
     clock: Callable[[], float] = time.monotonic,
-) -> Wrong | None:
+) -> WrongNode | None:
     """The first node, in the graph's order, whose result on the accelerator is not what the CPU computes.
 
     One inner tensor is exposed a run, since exposing changes what is fused: several at once would show another graph.
@@ -363,25 +367,25 @@ def first_wrong(
         None where none is found in time.
     """
     from models.encoders.bound import BoundEncoder  # noqa: PLC0415  # native code; the decisions above need none
-    from models.encoders.cpu import cpu_session  # noqa: PLC0415  # the same
+    from models.encoders.cpu import open_cpu_session  # noqa: PLC0415  # the same
     from models.encoders.placement import CPU  # noqa: PLC0415  # the same
     from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # the same
 
-    content, until = files.read_bounded(model, onnxfile.MOST_BYTES, follow=True), clock() + within_s
-    for operation, tensor in onnxfile.seams(onnxfile.parse(content)):
+    content, until = files.read_bounded(model, onnxfile.MAX_BYTES, follow=True), clock() + within_s
+    for operation, tensor in onnxfile.observable_operations(onnxfile.parse(content)):
         if clock() > until:
             return None
-        shown = onnxfile.exposing(content, tensor)
+        shown = onnxfile.expose_tensor(content, tensor)
         try:
-            with foreign(tensor):
-                truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
+            with catch_library_errors(tensor):
+                truth = BoundEncoder(open_cpu_session(shown, optimised=False), CPU)
                 tried = PluginEncoder(chosen.module, shown, chosen.options)
-                pictures = probes(truth.input.shape, 1, reading)
-                answers(truth, pictures)
-                answers(tried, pictures)
+                pictures = make_probes(truth.input.shape, 1, reading)
+                collect_answers(truth, pictures)
+                collect_answers(tried, pictures)
         except ModelError:
             continue  # cannot be shown alone, e.g. no float: the nodes around it can
-        similar = cosine(tried.outputs[tensor], truth.outputs[tensor])
+        similar = cosine_similarity(tried.outputs[tensor], truth.outputs[tensor])
         if similar < limit:
-            return Wrong(Node(operation.name, operation.op), similar)
+            return WrongNode(Node(operation.name, operation.op), similar)
     return None

@@ -8,7 +8,7 @@ import MNN
 
 from models.encoders.answers import Answers
 from models.encoders.placement import Node, Part, Placement
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class MnnEncoder(Answers):
         if path.suffix != ".mnn":
             raise ModelError(f"{path} is no file of MNN's: convert it with `mnnconvert`, name it in encode.artefact")
         asked = settings.get("backend", "OPENCL")
-        with foreign(f"MNN cannot open {path}, which is damaged, or of a newer MNN"):
+        with catch_library_errors(f"MNN cannot open {path}, which is damaged, or of a newer MNN"):
             self._net = MNN.Interpreter(str(path))
             self._session = self._net.createSession({"backend": asked, "numThread": 1})
             if self._session is None:

@@ -90,7 +90,7 @@ class Placement(NamedTuple):
         return node.op in CASTS and node.name in self.rim
 
 
-def by_kind(nodes: Iterable[Node]) -> str:
+def count_kinds(nodes: Iterable[Node]) -> str:
     """Nodes in words: `Erf x2, LayerNormalization x4`, in the order of the alphabet."""
     counts = Counter(node.op for node in nodes)
     return ", ".join(f"{op} x{count}" for op, count in sorted(counts.items()))

@@ -26,7 +26,7 @@ _REMEDIES: dict[tuple[str, str], str] = {  # back end, or any; kind of operation
 # fmt: on
 
 
-def remedy(backend: str, trouble: str) -> str:
+def find_remedy(backend: str, trouble: str) -> str:
     """What to change where a back end has this trouble: the most particular row there is.
 
     Args:

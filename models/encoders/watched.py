@@ -16,8 +16,8 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, PictureFormat
-from models.encoders.gate import answers, least_cosine, probes
-from models.foreign import foreign
+from models.encoders.gate import collect_answers, make_probes, min_cosine
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -36,10 +36,10 @@ log = structlog.get_logger()
 State: TypeAlias = Literal["idle", "running", "given_up"]
 
 _STATES: tuple[State, ...] = ("idle", "running", "given_up")
-_PROBED_EVERY = 200  # runs: one probe more is half a percent of the work
+_PROBE_INTERVAL = 200  # runs: one probe more is half a percent of the work
 
 
-class Mark:
+class StateFile:
     """What an accelerator was doing when its process ended.
 
     Args:
@@ -87,14 +87,19 @@ class Watched:
     """
 
     def __init__(  # all of it is one device
-        self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark, reading: PictureFormat = OURS
+        self,
+        encoder: Any,
+        baseline: Callable[[], Encoder],
+        least: float,
+        mark: StateFile,
+        reading: PictureFormat = OURS,
     ) -> None:
         self._encoder: Any = encoder
         self._baseline = baseline
         self._least = least
         self._mark = mark
-        self._probe = probes(encoder.input.shape, 1, reading)
-        self._truth = answers(baseline(), self._probe)
+        self._probe = make_probes(encoder.input.shape, 1, reading)
+        self._truth = collect_answers(baseline(), self._probe)
         self._runs = 0
         self._seen: tuple[int, int] | None = None  # of the last run: checksums of input and output
         self.fault = ""
@@ -141,7 +146,7 @@ class Watched:
             return
         self._mark.set("running")
         try:
-            with foreign("it failed in mid-run"):
+            with catch_library_errors("it failed in mid-run"):
                 self._encoder.run()
                 fault = self._nonsense()
         except ModelError as error:
@@ -160,12 +165,12 @@ class Watched:
         before, self._seen = self._seen, seen
         if before is not None and before[0] != seen[0] and before[1] == seen[1]:
             return "it answers the same whatever it is shown"
-        return self._probed() if self._runs % _PROBED_EVERY == 0 else ""
+        return self._probed() if self._runs % _PROBE_INTERVAL == 0 else ""
 
     def _probed(self) -> str:
         """Ask what the gate asked; what is being encoded stays."""
         picture = self.input.copy()
-        cosine = least_cosine(answers(self._encoder, self._probe), self._truth)
+        cosine = min_cosine(collect_answers(self._encoder, self._probe), self._truth)
         self.input[...] = picture
         self._encoder.run()
         return "" if cosine >= self._least else f"its answers drifted from the CPU's in mid-run: cosine {cosine:.4f}"

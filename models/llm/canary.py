@@ -37,7 +37,7 @@ class Canary(NamedTuple):
     divergence: float
 
 
-def sing(engine: Engine, name: str) -> Canary:
+def try_engine(engine: Engine, name: str) -> Canary:
     """Try an engine out; it holds nothing afterwards.
 
     Args:
@@ -53,7 +53,7 @@ def sing(engine: Engine, name: str) -> Canary:
     engine.rewind(0)
     if not (np.isfinite(whole).all() and np.ptp(whole) > 0):
         raise ModelError(f"{name}: the engine's answers are no numbers: {_REMEDY}")
-    found = Canary(tuple(map(int, np.argsort(-whole)[:_BEST])), _divergence(whole, pieces))
+    found = Canary(tuple(map(int, np.argsort(-whole)[:_BEST])), _kl_divergence(whole, pieces))
     if wanted not in found.best:
         raise ModelError(f"{name}: the engine cannot go on with a list that it has just read: {_REMEDY}")
     if not found.divergence < _DIVERGENCE_MOST:
@@ -71,7 +71,7 @@ def _answer(engine: Engine, pieces: Sequence[Sequence[int]]) -> Logits:
     return logits.copy()
 
 
-def _divergence(one: Logits, other: Logits) -> float:
+def _kl_divergence(one: Logits, other: Logits) -> float:
     """KL(one || other) of the next token, in nats."""
     left, right = _log_likelihoods(one), _log_likelihoods(other)
     return float((np.exp(left) * (left - right)).sum())

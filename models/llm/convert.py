@@ -88,32 +88,32 @@ class PlannedModel(NamedTuple):
         return self.planned.size + _SMALL_FILES + (0 if self.planned.tied else 2 * rows * columns)
 
 
-def prepare(job: ModelJob) -> PlannedModel:
+def plan(job: ModelJob) -> PlannedModel:
     """Open, check and plan; about half a second for 100 MB, most of it for the source's hash.
 
     Raises:
         ModelError: The file cannot be converted; the text says why and what to use instead.
     """
     model = Gguf(job.source)
-    shape = layout.shape(model)
-    name = layout.template(shape, job.source)
-    tokenizer.vocabulary(model)
+    shape = layout.read_shape(model)
+    name = layout.graph_name(shape, job.source)
+    tokenizer.read_vocabulary(model)
     adapter = Adapter(job.adapter) if job.adapter else None
-    planned = weights.plan(model, layout.graph(name), shape, job.recipe, adapter)
+    planned = weights.plan(model, layout.load_graph(name), shape, job.recipe, adapter)
     manifest = folder.ModelManifest(
         format=folder.FORMAT,
         title=str(model.metadata.get("general.name", job.source.stem)),
         files={},
         licence=job.licence or str(model.metadata.get("general.license", "")),
-        source=_origin(job.source),
-        template=_origin(catalog.path(name)),
+        source=_read_origin(job.source),
+        template=_read_origin(catalog.model_path(name)),
         recipe=job.recipe_name,
         rules=msgspec.structs.replace(job.recipe, what=""),
-        adapter=_origin(job.adapter) if job.adapter else None,
+        adapter=_read_origin(job.adapter) if job.adapter else None,
         layers=planned.layers,
         tools={"converter": CONVERTER, "numpy": np.__version__},
     )
-    return PlannedModel(job, model, planned, _version(manifest), manifest)
+    return PlannedModel(job, model, planned, _make_version(manifest), manifest)
 
 
 def run(
@@ -122,7 +122,7 @@ def run(
     """Write the folder: all of it, or nothing.
 
     Args:
-        ready: From `prepare`; used once.
+        ready: From `plan`; used once.
         target: The folder; replaced if it exists.
         report: Called with the bytes written and those to write.
 
@@ -130,16 +130,16 @@ def run(
         ModelError: The disk is full or cannot be written to, or weights do not fit; nothing is left behind.
     """
     size = ready.planned.size
-    with folder.building(target, ready.size) as part:
+    with folder.build_folder(target, ready.size) as part:
         with (part / folder.WEIGHTS).open("wb") as file:
             tied = weights.write(ready.planned, file, lambda done: report(done, size))
         if not tied:
             with (part / _EMBEDDING_FILE).open("wb") as file:
                 weights.write_embedding(ready.model, file)
-        words = tokenizer.vocabulary(ready.model)
+        words = tokenizer.read_vocabulary(ready.model)
         (part / "llm.mnn").write_bytes(ready.planned.graph.data)
-        (part / "tokenizer.mtok").write_bytes(tokenizer.mtok(words))
-        _write_json(part / "llm_config.json", _model_config(ready, words, tied))
+        (part / "tokenizer.mtok").write_bytes(tokenizer.encode_mtok(words))
+        _write_json(part / "llm_config.json", _make_model_config(ready, words, tied))
         _write_json(part / "config.json", ENGINE)
         files = {path.name: folder.describe(path) for path in sorted(part.iterdir())}
         manifest = msgspec.structs.replace(ready.manifest, files=files)
@@ -147,9 +147,9 @@ def run(
     return manifest
 
 
-def _model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
+def _make_model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
     """What the engine has to know of the model beyond its graph."""
-    shape = layout.shape(ready.model)
+    shape = layout.read_shape(ready.model)
     found: dict[str, object] = {
         "model_type": shape.architecture,
         "hidden_size": shape.hidden,
@@ -164,7 +164,7 @@ def _model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: l
     return found | ({"tie_embeddings": tied} if tied else {})
 
 
-def _version(manifest: folder.ModelManifest) -> str:
+def _make_version(manifest: folder.ModelManifest) -> str:
     """A name that two conversions share when, and only when, they give the same bytes."""
     parts = [manifest.source, manifest.template, manifest.adapter]
     hashes = [part.sha256 if part else "" for part in parts]
@@ -172,7 +172,7 @@ def _version(manifest: folder.ModelManifest) -> str:
     return f"{manifest.recipe}-{digest[:8]}"
 
 
-def _origin(path: Path) -> folder.Origin:
+def _read_origin(path: Path) -> folder.Origin:
     found = folder.describe(path, follow=True)
     return folder.Origin(path.name, found.sha256, found.bytes)
 

@@ -139,7 +139,7 @@ class Session:
             StageBrokenError: The engine does not hold what it should.
         """
         self._check(parts)
-        reused = _shared(self._held, parts)
+        reused = _count_shared(self._held, parts)
         self.cached = sum(map(len, parts[:reused]))
         self.counts.prompt += sum(map(len, parts))
         self.counts.cached += self.cached
@@ -147,14 +147,14 @@ class Session:
         del self._held[reused:]
         self.engine.rewind(self.cached)
         for part in parts[reused:]:
-            for chunk in chunks(part):
+            for chunk in split_chunks(part):
                 self._forward(chunk)
                 yield len(chunk)
             self._held.append(part)
 
     def say(self, numbers: Sequence[int]) -> Iterator[int]:
         """Continue with tokens that were chosen, a chunk at a time; the next prompt forgets them."""
-        for chunk in chunks(numbers):
+        for chunk in split_chunks(numbers):
             self._forward(chunk)
             yield len(chunk)
 
@@ -167,8 +167,8 @@ class Session:
         """How long it will take to read prompts one after the other, beginning now: seconds each."""
         held, found = list(self._held), []
         for parts in prompts:
-            new = parts[_shared(held, parts) :]
-            found.append(sum(self.pace.expected_s(len(chunk)) for part in new for chunk in chunks(part)))
+            new = parts[_count_shared(held, parts) :]
+            found.append(sum(self.pace.expected_s(len(chunk)) for part in new for chunk in split_chunks(part)))
             held = list(parts)
         return found
 
@@ -189,13 +189,13 @@ class Session:
             )
 
 
-def _shared(held: Sequence[Part], parts: Sequence[Part]) -> int:
+def _count_shared(held: Sequence[Part], parts: Sequence[Part]) -> int:
     """How many leading parts are held; never all, as the last one's logits are asked for."""
     most = min(len(parts) - 1, len(held))
     return next((at for at in range(most) if parts[at] != held[at]), most)
 
 
-def chunks(numbers: Sequence[int], most: int = CHUNK_MOST) -> Iterator[Sequence[int]]:
+def split_chunks(numbers: Sequence[int], most: int = CHUNK_MOST) -> Iterator[Sequence[int]]:
     """Cut a sequence into pieces of `most`, and the rest into powers of two, largest first.
 
     The engine keeps buffers for every length it has met (2 to 7 MB each), so there may be few of them.

@@ -155,7 +155,7 @@ def describe(path: Path, report: Callable[[int], None] = lambda _: None, *, foll
 
 
 @contextmanager
-def building(target: Path, needed: int) -> Iterator[Path]:
+def build_folder(target: Path, needed: int) -> Iterator[Path]:
     """Lend a temporary folder that becomes `target` when all went well, and vanishes when not.
 
     Args:
@@ -174,12 +174,12 @@ def building(target: Path, needed: int) -> Iterator[Path]:
         part.mkdir()
         yield part
         for file in part.iterdir():
-            _sync(file)
-        _sync(part)
+            _sync_path(file)
+        _sync_path(part)
         _replace(target, part)
-        _sync(target.parent)
+        _sync_path(target.parent)
     except OSError as error:
-        raise failure(error, target, needed) from error
+        raise write_error(error, target, needed) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
         if ours:
@@ -197,7 +197,7 @@ def check_room(folder: Path, needed: int) -> None:
         )
 
 
-def failure(error: OSError, target: Path, needed: int) -> ModelError:
+def write_error(error: OSError, target: Path, needed: int) -> ModelError:
     """What to tell when writing failed; what was begun has been removed."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return ModelError(
@@ -220,11 +220,11 @@ def _sweep(folder: Path) -> None:
     """Remove what killed processes left."""
     for left in folder.glob(f".*{_PART}"):
         number = next((word for word in left.name.split(".")[::-1] if word.isdigit()), "")
-        if left.is_dir() and number and not _lives(int(number)):
+        if left.is_dir() and number and not _is_alive(int(number)):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -234,7 +234,7 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     """Wait until a file or a folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 
-from models.llm.tokenizer import token_bytes
+from models.llm.tokenizer import all_token_bytes
 from pipeline.core.errors import EngineError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class _Tokens:
         self.eos_token_id = words.end
         self.bos_token_id = words.begin
         special = set(words.special)
-        spelt = token_bytes(words)
+        spelt = all_token_bytes(words)
         self.tokens = [words.tokens[at].encode() if at in special else spelt[at] for at in range(len(spelt))]
         self.special_token_ids = sorted(special)
         self._encode = encode

@@ -52,7 +52,9 @@ class Mapping:
     def __init__(self, model: Path, engine: str) -> None:
         manifest = folders.read(model)
         hashes = sorted((name, file.sha256) for name, file in manifest.files.items())
-        key = hashlib.sha256(msgspec.json.encode([hashes, engine, platform.machine(), _processor()])).hexdigest()[:16]
+        key = hashlib.sha256(msgspec.json.encode([hashes, engine, platform.machine(), _processor_id()])).hexdigest()[
+            :16
+        ]
         self._model = model
         self._needed = round(_GROWS * manifest.weights.bytes)
         self.path = model / f"{_PREFIX}{key}"
@@ -61,7 +63,7 @@ class Mapping:
         """Whether it is there and as it was made; reads it through, about a second a gigabyte."""
         try:
             seal = decode(files.read_bounded(self.path / _SEAL), _Seal)
-            return seal.sha256 == _digest(self.path)
+            return seal.sha256 == _hash(self.path)
         except (OSError, msgspec.DecodeError):
             return False
 
@@ -86,7 +88,7 @@ class Mapping:
         part.mkdir()
         try:
             yield part
-            (part / _SEAL).write_bytes(msgspec.json.encode(_Seal(_digest(part))))
+            (part / _SEAL).write_bytes(msgspec.json.encode(_Seal(_hash(part))))
             part.rename(self.path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
@@ -97,7 +99,7 @@ class Mapping:
 
 
 @contextmanager
-def alone(model: Path) -> Iterator[None]:
+def lock(model: Path) -> Iterator[None]:
     """Keep others from making or reading the mapping meanwhile; they wait.
 
     Raises:
@@ -124,23 +126,23 @@ def _take(descriptor: int) -> None:
             return
 
 
-def _digest(path: Path) -> str:
+def _hash(path: Path) -> str:
     """Hash of all files but the seal; they are sparse, and what is blank is passed over."""
     digest = hashlib.sha256()
     for file in sorted(path.iterdir()):
         if file.name != _SEAL:
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-            for at, block in _blocks(file):
+            for at, block in _read_blocks(file):
                 digest.update(at.to_bytes(8, "little"))
                 digest.update(block)
     return digest.hexdigest()
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+def _read_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The blocks of a file that are not blank, with their places."""
     with os.fdopen(files.open_regular(path), "rb") as file:
         at = 0
-        while (at := _data_from(file.fileno(), at)) >= 0:
+        while (at := _next_data(file.fileno(), at)) >= 0:
             file.seek(at)
             block = file.read(_BLOCK)
             if block != _BLANK[: len(block)]:
@@ -148,7 +150,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
             at += _BLOCK
 
 
-def _data_from(descriptor: int, at: int) -> int:
+def _next_data(descriptor: int, at: int) -> int:
     """The next block that may hold something; -1 at the end."""
     try:
         return os.lseek(descriptor, at, os.SEEK_DATA) // _BLOCK * _BLOCK
@@ -156,7 +158,7 @@ def _data_from(descriptor: int, at: int) -> int:
         return -1
 
 
-def _processor() -> str:
+def _processor_id() -> str:
     """What the processor can do: the layout of weights follows it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")

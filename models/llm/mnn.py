@@ -95,7 +95,7 @@ class MnnEngine:
         self.mapped = options.mapping is not None
         self._folder = folder.resolve()
         self._logits = np.empty(self.vocabulary, np.float32)
-        with _printing_caught() as said:
+        with _catch_output() as said:
             model = importlib.import_module("MNN.llm").create(str(folder / "config.json"))
             model.set_config(options.keys())
             self._model = model._c_obj  # noqa: SLF001  # the wrapper's load() drops whether it worked
@@ -106,14 +106,14 @@ class MnnEngine:
     def encode(self, text: str) -> list[int]:
         """Text as token numbers; a control token that the text spells out is read as the letters that spell it."""
         cuts = [0, *(found.start() + 1 for found in self._spelt.finditer(text)), len(text)]
-        with _printing_caught():
+        with _catch_output():
             parts = [self._model.tokenizer_encode(text[begin:end]) for begin, end in itertools.pairwise(cuts)]
         return [number for part in parts for number in part if number not in self._control]
 
     def forward(self, numbers: Sequence[int]) -> Logits:
         """Read on; see Engine."""
         self._check(numbers)
-        with _printing_caught():
+        with _catch_output():
             if self._forget is not None:
                 self._model.erase_history(self._forget, 0)
                 self._forget = None
@@ -136,7 +136,7 @@ class MnnEngine:
     def sleep(self) -> None:
         """Unmap the weights: they stay in the page cache until the system needs the room, and come back by faults."""
         if self.mapped:
-            for begin, size in _mapped(self._folder):
+            for begin, size in _find_mappings(self._folder):
                 _LIBC.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), _MADV_DONTNEED)
         _LIBC.malloc_trim(0)
 
@@ -154,14 +154,14 @@ class MnnEngine:
             raise EngineError(f"{self.held} + {len(numbers)} tokens are more than the context of {self.context_tokens}")
 
 
-def version() -> str:
+def engine_version() -> str:
     """Of the engine."""
     from importlib.metadata import version as of  # noqa: PLC0415  # 20 ms that only a conversion and a start need
 
     return f"mnn {of('MNN')}"
 
 
-def _mapped(folder: Path) -> Iterator[tuple[int, int]]:
+def _find_mappings(folder: Path) -> Iterator[tuple[int, int]]:
     """Address and size of what is mapped, shared, from the files of a folder."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         fields = line.split(maxsplit=5)
@@ -171,12 +171,12 @@ def _mapped(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def _printing_caught() -> Iterator[Callable[[], str]]:
+def _catch_output() -> Iterator[Callable[[], str]]:
     """Keep what native code prints away from standard output, where events may go.
 
     Lends a function that tells, afterwards, what was printed.
     """
-    caught, said = _catcher(), [""]
+    caught, said = _output_file(), [""]
     if sys.stdout:
         sys.stdout.flush()
     kept = os.dup(1)
@@ -196,5 +196,5 @@ def _printing_caught() -> Iterator[Callable[[], str]]:
 
 
 @functools.cache
-def _catcher() -> int:
+def _output_file() -> int:
     return os.memfd_create("engine-said", os.MFD_CLOEXEC)

@@ -10,7 +10,7 @@ import structlog
 from models.llm import canary, folder, mapping
 from models.llm.engine import Session
 from models.llm.grammar import Grammars
-from models.llm.mnn import EngineOptions, MnnEngine, version
+from models.llm.mnn import EngineOptions, MnnEngine, engine_version
 from models.llm.writing import write
 from pipeline.core.errors import ModelError
 
@@ -95,11 +95,11 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
     """
     name = f"{model.parent.name}/{model.name}"
     try:
-        with mapping.alone(model):
-            engine, load_s, answer = _mapped(model, name, options)
+        with mapping.lock(model):
+            engine, load_s, answer = _load_mapped(model, name, options)
     except OSError as error:
         log.warning("weights_not_mapped", of=name, reason=str(error))
-        engine, load_s, answer = _loaded(model, name, options)
+        engine, load_s, answer = _load(model, name, options)
     manifest = folder.read(model)
     return LanguageModel(
         name=model.parent.name,
@@ -115,13 +115,13 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
     )
 
 
-def _mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+def _load_mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     """From a mapping that is there, else from one that is made; without one where there is no room for it."""
-    weights = mapping.Mapping(model, f"{version()}, {_ENGINE}")
+    weights = mapping.Mapping(model, f"{engine_version()}, {_ENGINE}")
     if weights.sealed():
         _verify(model, name, weights=False)
         try:
-            return _tried(model, name, options._replace(mapping=weights.path))
+            return _try_out(model, name, options._replace(mapping=weights.path))
         except ModelError as error:
             log.warning("mapping_discarded", of=name, reason=str(error))
             weights.discard()
@@ -129,21 +129,21 @@ def _mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, 
     weights.sweep()  # before there is asked for room
     if not weights.fits():
         log.warning("weights_not_mapped", of=name, reason="the disk has no room for them: they stay in memory")
-        return _tried(model, name, options)
+        return _try_out(model, name, options)
     with weights.making() as part:
-        return _tried(model, name, options._replace(mapping=part))
+        return _try_out(model, name, options._replace(mapping=part))
 
 
-def _loaded(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+def _load(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     _verify(model, name)
-    return _tried(model, name, options)
+    return _try_out(model, name, options)
 
 
-def _tried(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+def _try_out(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     began = time.perf_counter()
     engine = MnnEngine(model, options)
     load_s = time.perf_counter() - began
-    return engine, load_s, canary.sing(engine, name)
+    return engine, load_s, canary.try_engine(engine, name)
 
 
 def _verify(model: Path, name: str, *, weights: bool = True) -> None:

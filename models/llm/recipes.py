@@ -41,7 +41,7 @@ class StorageRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         exact = repack.exact_format(kind)
         if self.keep and exact and not merged:
             return exact, True
-        return repack.fitting(repack.Format(self.bits, self.block), columns), False
+        return repack.fit_block(repack.Format(self.bits, self.block), columns), False
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

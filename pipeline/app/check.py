@@ -101,7 +101,7 @@ def describe_configuration(site: Site, book: Rulebook) -> CheckedConfiguration:
 def _check_encoder(site: Site) -> None:
     """Raise ConfigError for problems of the encoder that can be found without running it."""
     table, file = site.settings.encode, site.configuration
-    problems = list(checking.problems(table))
+    problems = list(checking.find_problems(table))
     if not problems and (fault := encoders.find_broken_file(table)):
         problems = [fault]
     if problems and file is not None:

@@ -13,7 +13,7 @@ from models.deriving.job import EncoderJob
 from models.deriving.progress import ConversionProgress
 from models.deriving.targets import PASSES
 from models.encoders import OURS, PictureFormat, artefact
-from models.llm.folder import building
+from models.llm.folder import build_folder
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.runtime.apart import run_apart
 from pipeline.runtime.folders import one_at_a_time
@@ -97,7 +97,7 @@ def make_job(site: Site, file: str, target: str, options: dict[str, Any]) -> Enc
         model, base = Path(file), PictureFormat.of(settings)
     else:
         try:
-            model, base = catalog.verified(catalog.encoder(file)), OURS
+            model, base = catalog.verified_path(catalog.check_encoder_name(file)), OURS
         except ModelError as error:
             raise ModelError(f"{file}: no such file; {error}") from error
     reading = PictureFormat(*(options.pop(key) or getattr(base, key) for key in PictureFormat._fields))
@@ -145,14 +145,14 @@ def _convert_or_reuse(
     manifest = None if again or job.scan else _read_existing(target, job.least)
     made = manifest is None
     if manifest is None:
-        with building(target, _ROOM * job.model.stat().st_size) as part:
+        with build_folder(target, _ROOM * job.model.stat().st_size) as part:
             scan, manifest = _run_in_child(ready, part, report_step)
         assert manifest is not None
     passes = tuple(
         PassResult(one.name, PASSES[one.name].what if one.name in PASSES else "", one.matched, one.cosine, one.note)
         for one in manifest.passes
     )
-    lines = tuple(planning.configuration(ready, target, manifest))
+    lines = tuple(planning.configuration_lines(ready, target, manifest))
     return Conversion(
         job, target, made, manifest, passes, scan, _count_pictures(ready), _find_outdated(target, ready), lines
     )
@@ -185,7 +185,7 @@ def _read_existing(target: Path, least: float) -> ArtefactManifest | None:
     """
     try:
         manifest = artefact.read(target)
-        artefact.whole(target, manifest)
+        artefact.check_file(target, manifest)
     except ModelError:
         return None
     if (worst := min(one.cosine for one in manifest.passes)) < least:
@@ -221,7 +221,7 @@ def _find_outdated(target: Path, ready: PlannedEncoder) -> dict[str, list[str]]:
         if folder == target:
             continue
         try:
-            found[folder.name] = artefact.outdated(artefact.read(folder).facts, ready.facts)
+            found[folder.name] = artefact.find_outdated(artefact.read(folder).facts, ready.facts)
         except ModelError as error:
             found[folder.name] = [str(error)]
     return {name: reasons for name, reasons in found.items() if reasons}

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from models.asking.digest import DigestWriter
-from models.asking.language import chosen
+from models.asking.language import choose_model
 from models.llm import opening
 from models.llm.mnn import EngineOptions
 from pipeline.app.events import undelivered_remark
@@ -149,7 +149,7 @@ def digest_events(path: Path, asked: RequestedPeriod, tools: DigestTools) -> Dig
 def write_sentences(made: Sequence[Group], tools: DigestTools) -> WrittenSentences:
     """Write a sentence for each group, with a model if one is in use; the template replaces faulty and missing ones."""
     settings = tools.settings
-    model = chosen(tools.store, settings.model)
+    model = choose_model(tools.store, settings.model)
     if model is None or not made:
         return WrittenSentences(tuple(map(_write_template, made)))
     options = EngineOptions(settings.threads or cores.threads(), settings.context_tokens)

@@ -75,9 +75,9 @@ def _check_encoder(settings: EncodeSettings) -> Finding:
     def work() -> Iterator[_EncoderVerdict]:
         model, reading = _encoder_file(settings)
         policy = gate.Policy.of(settings)
-        _, found = gate.examined(model, settings, _TRACE_S, reading)
+        _, found = gate.examine(model, settings, _TRACE_S, reading)
         placement = found.placement.verdict if found.placement else ""
-        yield _EncoderVerdict(placement, gate.choice(found, policy), gate.problems(found, policy))
+        yield _EncoderVerdict(placement, gate.choose(found, policy), gate.find_problems(found, policy))
 
     try:
         (found,) = apart(f"the encoder on {settings.backend}", work, _EncoderVerdict)
@@ -88,9 +88,9 @@ def _check_encoder(settings: EncodeSettings) -> Finding:
 
 def _encoder_file(settings: EncodeSettings) -> tuple[Path, PictureFormat]:
     if not settings.own:
-        return catalog.verified(settings.model), OURS
+        return catalog.verified_path(settings.model), OURS
     file = Path(settings.model)
-    catalog.own(file, settings.sha256)
+    catalog.hash_own_file(file, settings.sha256)
     return file, PictureFormat(settings.layout, settings.mean, settings.deviation)
 
 

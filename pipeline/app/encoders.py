@@ -53,11 +53,11 @@ def find_broken_file(settings: EncodeSettings) -> tuple[str, str] | None:
     """Find a file of the operator that cannot be opened; see `gate.find_broken_file`, which runs in a child process."""
     if not (settings.own or (settings.artefact and settings.backend == "mnn")):
         return None
-    model = Path(settings.model) if settings.own else catalog.verified(settings.model)
+    model = Path(settings.model) if settings.own else catalog.verified_path(settings.model)
     reading = PictureFormat.of(settings) if settings.own else OURS
 
     def work() -> Iterator[tuple[str, str]]:
-        if found := gate.unopened(model, settings, reading):
+        if found := gate.find_broken_file(model, settings, reading):
             yield found
 
     named = "encode.artefact" if settings.artefact and settings.backend == "mnn" else "encode.model"
@@ -81,10 +81,10 @@ def report_offload(site: Site, model: str, backend: str, options: dict[str, str]
         ModelError: There is no such model, it cannot be read, or the child process ended.
     """
     settings = _override_settings(site.settings.encode, backend, options)
-    path = Path(model) if Path(model).exists() else catalog.verified(model)
+    path = Path(model) if Path(model).exists() else catalog.verified_path(model)
 
     def work() -> Iterator[Report]:
-        yield offload.report(path, model, settings)
+        yield offload.make_report(path, model, settings)
 
     (found,) = apart(f"{model} on {settings.backend}", work, Report, quiet=True)
     return found

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from models.asking.language import chosen
+from models.asking.language import choose_model
 from models.asking.prompts import Prompts
-from models.asking.weighing import Weigher, seen_in
+from models.asking.weighing import Weigher, sight_of
 from models.llm import opening
 from models.llm.mnn import EngineOptions
 from models.sentences import open_sentences
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
@@ -60,7 +60,7 @@ def open_judging_tools(site: Site, model: str, *, encoder: bool) -> JudgingTools
     """
     sentences = open_sentences() if encoder else None
     return JudgingTools(
-        site.rulebook, site.lexicon, sentences.similarity if sentences else None, chosen(site.models, model)
+        site.rulebook, site.lexicon, sentences.similarity if sentences else None, choose_model(site.models, model)
     )
 
 
@@ -109,7 +109,7 @@ def ask_model(
         ConfigError: The model was never measured at finding notes.
         ModelError: The model cannot be used.
     """
-    scale = table().weighs(model.manifest) if model.manifest else None
+    scale = load_table().weighs(model.manifest) if model.manifest else None
     if scale is None:
         raise ConfigError(
             f"{model.name}/{model.version} was never measured at finding notes: judge with --model none, or pull "
@@ -120,7 +120,7 @@ def ask_model(
     for done, answer in enumerate(apart("eval", lambda: _ask(model, scale, asked), _NoteScores), 1):
         known.update({(answer.seen, note): score for note, score in zip(answer.notes, answer.scores, strict=True)})
         report(done, len(asked))
-    return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
+    return lambda facts, notes: [known.get((sight_of(facts), note)) for note in notes]
 
 
 def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_NoteScores]:
@@ -130,4 +130,4 @@ def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequenc
     for facts, notes in asked:
         for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):
             pass
-        yield _NoteScores(seen_in(facts), list(notes), weigher.scores(facts, notes))
+        yield _NoteScores(sight_of(facts), list(notes), weigher.scores(facts, notes))

@@ -9,8 +9,8 @@ import msgspec
 from models.llm import opening
 from models.llm.folder import ModelManifest
 from models.llm.mnn import EngineOptions
-from models.store import Wish, name_of
-from models.table import table
+from models.store import ConversionOptions, name_from_file
+from models.table import load_table
 from pipeline.runtime.apart import apart
 
 if TYPE_CHECKING:
@@ -91,11 +91,18 @@ class UsedModel(NamedTuple):
 
 def list_models(site: Site) -> Listing:
     """List the installed models, those that can be pulled, and the recipes."""
-    return Listing(str(site.models.root), tuple(map(_listed_model, site.models.installed())), table())
+    return Listing(str(site.models.root), tuple(map(_listed_model, site.models.installed())), load_table())
 
 
 def pull(
-    site: Site, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
+    site: Site,
+    name: str,
+    wish: ConversionOptions,
+    *,
+    hub: str,
+    sha256: str,
+    keep: bool,
+    report: Callable[[str, int, int], None],
 ) -> ListedModel:
     """Fetch a model and convert it; interrupted, it goes on where it stopped.
 
@@ -116,7 +123,9 @@ def pull(
     return _listed_model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
 
 
-def convert(site: Site, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None]) -> ListedModel:
+def convert(
+    site: Site, file: Path, name: str, wish: ConversionOptions, report: Callable[[str, int, int], None]
+) -> ListedModel:
     """Convert a GGUF file.
 
     Args:
@@ -130,7 +139,7 @@ def convert(site: Site, file: Path, name: str, wish: Wish, report: Callable[[str
         ConfigError: The name is invalid, or there is no such recipe.
         ModelError: It cannot be converted.
     """
-    return _listed_model(site.writable_models().convert(file, name or name_of(file), wish, report))
+    return _listed_model(site.writable_models().convert(file, name or name_from_file(file), wish, report))
 
 
 def verify(site: Site, name: str) -> list[VerifiedModel]:
@@ -148,7 +157,7 @@ def use(site: Site, name: str) -> UsedModel:
     store = site.writable_models()
     tried = try_out(store.find(name))
     used = store.use(name)
-    return UsedModel(_listed_model(used), tried, bool(used.manifest and table().weighs(used.manifest)))
+    return UsedModel(_listed_model(used), tried, bool(used.manifest and load_table().weighs(used.manifest)))
 
 
 def try_out(one: Installed) -> TrialResult:
@@ -162,7 +171,7 @@ def try_out(one: Installed) -> TrialResult:
     return found
 
 
-def conversion_options(recipe: str, adapter: Path | None, *, again: bool) -> Wish:
+def conversion_options(recipe: str, adapter: Path | None, *, again: bool) -> ConversionOptions:
     """Make the options of a conversion.
 
     Args:
@@ -170,7 +179,7 @@ def conversion_options(recipe: str, adapter: Path | None, *, again: bool) -> Wis
         adapter: A LoRA to merge; None: none.
         again: Convert even if the same conversion is there.
     """
-    return Wish(recipe, adapter, again)
+    return ConversionOptions(recipe, adapter, again)
 
 
 def _listed_model(one: Installed) -> ListedModel:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from models.search import Meant
+    from models.search import QueryMeaning
 
 _SIZE = 384
 
@@ -54,7 +54,7 @@ class SearchResult(NamedTuple):
     """
 
     query: str
-    meant: Meant
+    meant: QueryMeaning
     found: tuple[FoundIncident, ...]
     remarks: tuple[str, ...]
     damaged: bool
@@ -73,7 +73,7 @@ def search(path: Path, query: str) -> SearchResult:
     if not rows:
         raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
     lexicon = words.load(config_file("words.toml"))
-    finder = TextSearch(TagTable.load(catalog.verified("conse-minilm")), lexicon, open_sentences())
+    finder = TextSearch(TagTable.load(catalog.verified_path("conse-minilm")), lexicon, open_sentences())
     meant = finder.meant(query)
     if not meant.shares:
         raise ConfigError(

@@ -303,7 +303,7 @@ class Weighed(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         with contextlib.suppress(msgspec.DecodeError):
-            decode(files.read_bounded(self.file), weighing._Kept)
+            decode(files.read_bounded(self.file), weighing._AnswersFile)
 
 
 class Baselines(Target):
@@ -378,7 +378,7 @@ class Onnx(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         found = onnxfile.read(self.file)
-        onnxfile.seams(found)
+        onnxfile.observable_operations(found)
         assert isinstance((found.dynamic, found.rim, found.quantised), tuple)
 
 
@@ -404,7 +404,7 @@ class Ggufs(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         model = Gguf(self.file)
-        for read in (layout.shape, tokenizer.vocabulary):
+        for read in (layout.read_shape, tokenizer.read_vocabulary):
             with contextlib.suppress(PipelineError):
                 read(model)
         for name in list(model.tensors)[:3]:
@@ -415,7 +415,7 @@ class Tokenizers(Target):
     def prepare(self):
         path = self.work / "good.gguf"
         path.write_bytes(ggufs.gguf({"general.architecture": "llama", **ggufs.vocabulary()}, {}))
-        self.good = tokenizer.mtok(tokenizer.vocabulary(Gguf(path)))
+        self.good = tokenizer.encode_mtok(tokenizer.read_vocabulary(Gguf(path)))
 
     def draw(self, damage):
         return damage.bytes(self.good)
@@ -474,7 +474,7 @@ class Artefacts(Target):
 
     def read(self, data, chance):
         (self.folder / artefact.MANIFEST).write_bytes(data)
-        artefact.whole(self.folder, artefact.read(self.folder))
+        artefact.check_file(self.folder, artefact.read(self.folder))
 
 
 class Vectors(Target):

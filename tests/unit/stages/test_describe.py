@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from models.asking import language, weighing
-from models.asking.language import Trial, Voice
+from models.asking.language import ChosenModel, Trial
 from models.llm.engine import ForwardPace
 from models.llm.writing import WrittenTokens
 from pipeline.core import messages as m
@@ -32,8 +32,8 @@ class Desk:
         self.model = fake_model(**changes) if model else None
         details = {"model": "fake/1"}
         report = m.ModelReported(state="loaded", details=details) if model else None
-        voice = Voice(Trial(None), self.model, report=report)
-        monkeypatch.setattr(language, "open_voice", lambda _: voice)
+        voice = ChosenModel(Trial(None), self.model, report=report)
+        monkeypatch.setattr(language, "open_chosen_model", lambda _: voice)
         learn = ForwardPace.learn  # not by the machine's clock: others may have its cores
         monkeypatch.setattr(ForwardPace, "learn", lambda pace, size, _: learn(pace, size, size * 1e-6))
         stage_context = context(ring, clock=self.clock, **tables)

@@ -18,7 +18,7 @@ from tests import ggufs
 from tools import make_graph
 from tools.torch_route import Exporter
 
-RAW = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
+RAW = lzma.decompress(catalog.verified_path("graph-smollm2-135m").read_bytes())
 SMOLLM = make_graph.Size(layout.TEMPLATES["graph-smollm2-135m"], 1e-5, 1e5)
 CONFIG = {
     "model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "intermediate_size": 1536,

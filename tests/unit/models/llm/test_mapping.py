@@ -97,7 +97,7 @@ def test_it_fits_where_the_disk_has_room(model, monkeypatch):
 
 def test_who_keeps_the_mapping_for_too_long_is_not_waited_for(model, monkeypatch):
     monkeypatch.setattr(mapping, "_PATIENCE_S", 0.1)
-    with mapping.alone(model), pytest.raises(OSError, match="another process keeps the mapping"), mapping.alone(model):
+    with mapping.lock(model), pytest.raises(OSError, match="another process keeps the mapping"), mapping.lock(model):
         pass
-    with mapping.alone(model):
+    with mapping.lock(model):
         pass

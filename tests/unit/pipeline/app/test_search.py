@@ -17,7 +17,7 @@ from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.note import words
 from pipeline.resources import config_file
 
-TABLE = TagTable.load(catalog.verified("conse-minilm"))
+TABLE = TagTable.load(catalog.verified_path("conse-minilm"))
 FINDER = TextSearch(TABLE, words.load(config_file("words.toml")), None)
 NAMES, VECTORS = TABLE.texts()
 

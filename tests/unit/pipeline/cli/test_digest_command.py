@@ -151,7 +151,7 @@ def voice(monkeypatch):
             if fails:
                 raise ModelError(fails)
 
-        monkeypatch.setattr(app, "chosen", lambda *_: Chosen)
+        monkeypatch.setattr(app, "choose_model", lambda *_: Chosen)
         monkeypatch.setattr(app, "apart", apart)
 
     return says

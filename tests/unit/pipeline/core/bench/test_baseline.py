@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from models.store import Store, Wish
+from models.store import ConversionOptions, Store
 from pipeline import cli
 from pipeline.app import bench
 from pipeline.core.bench import baseline
@@ -84,7 +84,7 @@ def command(tmp_path, tiny, monkeypatch):
     """Run `pipeline bench llm` on a device of two cores with a tiny model that a stand-in measures."""
     monkeypatch.setattr(measuring, "_MODULE", "tests.measured")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    Store(tmp_path / "state").convert(tiny(), "tiny", Wish(), lambda *_: None)
+    Store(tmp_path / "state").convert(tiny(), "tiny", ConversionOptions(), lambda *_: None)
 
     def run(*words):
         return CliRunner().invoke(cli.main, ["bench", "llm", *map(str, words), "--state-dir", str(tmp_path / "state")])

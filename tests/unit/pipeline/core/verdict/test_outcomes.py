@@ -100,7 +100,7 @@ def placed(course):
 
 
 def tags():
-    with np.load(catalog.path("conse-minilm"), allow_pickle=False) as table:
+    with np.load(catalog.model_path("conse-minilm"), allow_pickle=False) as table:
         return tuple(map(str, table["tags"]))
 
 
