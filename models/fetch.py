@@ -24,7 +24,7 @@ from models.llm import folder
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -228,13 +228,13 @@ def _file_address(hub: Hub, file: str, base: str) -> str:
     if not base:
         raise ConfigError(f"{hub.repository} is on a model hub: give its address with --hub or FIELDWATCH_HUB")
     if urllib.parse.urlsplit(base).scheme not in {"http", "https"}:
-        raise ConfigError(f"--hub {redacted(base)}: an address begins with https:// or http://")
+        raise ConfigError(f"--hub {redact(base)}: an address begins with https:// or http://")
     pattern = base if "{file}" in base else base.rstrip("/") + "/{repository}/{file}"
     return pattern.replace("{repository}", hub.repository).replace("{file}", file)
 
 
 def _host_of(url: str) -> str:
-    return urllib.parse.urlsplit(url).hostname or redacted(url)
+    return urllib.parse.urlsplit(url).hostname or redact(url)
 
 
 def _state_file(part: Path) -> Path:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ModelError, PipelineError
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,4 +32,4 @@ def catch_library_errors(what: str) -> Iterator[None]:
 def one_line_reason(error: Exception) -> str:
     """What a library says in an error, in one line."""
     words = " ".join(str(error).split())
-    return printable(words[:_SAID_MOST]) or type(error).__name__
+    return make_printable(words[:_SAID_MOST]) or type(error).__name__

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import convert, decode_whole, lines
+from pipeline.core.decoding import convert, decode_whole, read_lines
 from pipeline.core.errors import ConfigError, DamagedError
 from pipeline.core.facts import Facts
 from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
@@ -44,7 +44,7 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         DamagedError: A line is no JSON object.
     """
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if line is not None and not line.strip():
             continue
         try:

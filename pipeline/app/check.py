@@ -9,7 +9,7 @@ from models.encoders import checking
 from pipeline.app import encoders
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import areas
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.verdict import outcomes
 
 if TYPE_CHECKING:
@@ -123,4 +123,4 @@ def _find_suspicious_settings(settings: Settings) -> Iterator[str]:
     for name, camera in settings.cameras.items():
         named = ":" not in camera.source
         if named and not os.path.exists(camera.source):  # noqa: PTH110  # raises nothing, however long the name
-            yield f"cameras.{name}.source: {redacted(camera.source)}: no such file or device"
+            yield f"cameras.{name}.source: {redact(camera.source)}: no such file or device"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from models.store import Store
     from pipeline.core.configuration import Configuration
     from pipeline.core.note.words import Lexicon
-    from pipeline.core.secrets import Exposed
+    from pipeline.core.secrets import Exposure
     from pipeline.core.text.filters import Filters
     from pipeline.core.verdict.rulebook import Rulebook
 
@@ -97,9 +97,9 @@ class Site:
             files.own_folder(self.state)
         return self.models
 
-    def exposed(self) -> Exposed | None:
+    def exposed(self) -> Exposure | None:
         """A warning if other users can read passwords in the configuration file; else None."""
-        return secrets.exposed(self.config, self.settings.sources) if self.config else None
+        return secrets.find_exposure(self.config, self.settings.sources) if self.config else None
 
     def warnings(self) -> list[str]:
         """Return warnings about the configuration file: readable passwords, and keys of earlier versions."""

@@ -14,7 +14,7 @@ import click
 
 from pipeline import early
 from pipeline.core.errors import DamagedError, ModelError, PipelineError
-from pipeline.core.printing import harmless
+from pipeline.core.printing import make_lines_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ class Commands(click.Group):
 
 def fail(text: str, status: int) -> NoReturn:
     """End with a line and an exit status."""
-    click.echo(f"pipeline: {harmless(text)}", err=True)
+    click.echo(f"pipeline: {make_lines_printable(text)}", err=True)
     sys.exit(status)
 
 

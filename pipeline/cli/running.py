@@ -9,7 +9,7 @@ import click
 
 from pipeline.cli import completing, options
 from pipeline.cli.exits import DAMAGED, EXITS, FAILED, UNDELIVERED, USAGE, WHOLE, clean_up_on_signal, fail
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     site = Site(config, state_dir, model=model)
     if site.settings.cameras and not camera and not quiet:
         there = " or ".join(site.settings.cameras)
-        click.echo(printable(f"zones and rules not used: choose --camera {there}"), err=True)
+        click.echo(make_printable(f"zones and rules not used: choose --camera {there}"), err=True)
     recordings = replays.find_recordings(paths)
     if live:
         if began or jobs or as_json or heat is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.core.verdict import outcomes
 from pipeline.view.output import complain, console, say_json
 
@@ -50,9 +50,9 @@ def _areas_table(checked: CheckedConfiguration) -> Table:
     title = str(checked.path)
     table = Table("camera", "source", "zone", "when somebody is there", title=title, title_justify="left")
     for name, area in checked.areas:
-        zone = printable(area.name) if area.zone else "(elsewhere)"
+        zone = make_printable(area.name) if area.zone else "(elsewhere)"
         source = checked.settings.cameras[name].source
-        table.add_row(name, printable(source), zone, _area_effect(area, checked.settings))
+        table.add_row(name, make_printable(source), zone, _area_effect(area, checked.settings))
     return table
 
 
@@ -64,7 +64,7 @@ def _outcomes_table(found: list[Outcome]) -> Table:
         cells = {
             one.kind: _steps_phrase(one) for one in found if (one.camera, one.place, one.time) == (camera, place, time)
         }
-        table.add_row(camera, printable(place) if zone else "(elsewhere)", time, *(cells[kind] for kind in kinds))
+        table.add_row(camera, make_printable(place) if zone else "(elsewhere)", time, *(cells[kind] for kind in kinds))
     return table
 
 
@@ -80,7 +80,7 @@ def _steps_phrase(one: Outcome) -> str:
 def _quiet_lines(checked: CheckedConfiguration) -> Iterator[str]:
     loud = " or ".join(checked.loud)
     for camera, place, zone, kinds in checked.silent:
-        where = f"{camera}, {printable(place)}" if zone else f"{camera}, elsewhere"
+        where = f"{camera}, {make_printable(place)}" if zone else f"{camera}, elsewhere"
         if kinds:
             yield f"{where}: never {loud}, unless a note says so: {', '.join(kinds)}"
 

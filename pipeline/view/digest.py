@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.core.times import iso
 from pipeline.view.output import complain, console, say_json
 
@@ -28,7 +28,7 @@ def show(found: Digest, *, as_json: bool) -> None:
     else:
         _print(found)
     if found.worded.silent:
-        complain(f"the language model is not heard: {printable(found.worded.silent)}")
+        complain(f"the language model is not heard: {make_printable(found.worded.silent)}")
     for remark in found.remarks:
         complain(remark)
 
@@ -59,15 +59,15 @@ def _print(found: Digest) -> None:
     since, until = (at.astimezone(found.zone) for at in (period.since, period.until))
     screen.print(Text(f"{since:%A %Y-%m-%d %H:%M} to {until:%A %Y-%m-%d %H:%M} ({until.tzname()})", style="bold"))
     for one in found.sentences:
-        text = Text(printable(one.text))
+        text = Text(make_printable(one.text))
         if one.incidents and one.about != "all":
-            text.append(f"  {printable(_shorten_ids(one.incidents))}", style="dim")
+            text.append(f"  {make_printable(_shorten_ids(one.incidents))}", style="dim")
         screen.print(text)
     for note, said in _note_texts(period).items():
-        screen.print(Text(printable(f"  note {note}: {said}"), style="dim"))
+        screen.print(Text(make_printable(f"  note {note}: {said}"), style="dim"))
     if found.worded.dropped:
         why = ", ".join(f"{count} as {reason}" for reason, count in found.worded.dropped.items())
-        screen.print(Text(printable(f"  sentences of the model that the template replaced: {why}"), style="dim"))
+        screen.print(Text(make_printable(f"  sentences of the model that the template replaced: {why}"), style="dim"))
 
 
 def _note_texts(period: Period) -> dict[str, str]:

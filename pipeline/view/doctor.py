@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def show(report: Diagnosis, *, as_json: bool) -> None:
     screen = console()
     table = Table("", "what", "found", "remedy")
     for one in report.findings:
-        table.add_row(one.state, printable(one.name), printable(one.found), one.remedy, style=_STYLES[one.state])
+        table.add_row(
+            one.state, make_printable(one.name), make_printable(one.found), one.remedy, style=_STYLES[one.state]
+        )
     screen.print(table)
     notes = sum(one.state == "note" for one in report.findings)
     screen.print(f"{counted(report.troubles, 'trouble')}, {counted(notes, 'note')}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from pipeline.core.decoding import decode, lines
+from pipeline.core.decoding import decode, read_lines
 from pipeline.core.device.governor import TRIP_C, Bands
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import ConfigError
@@ -42,7 +42,7 @@ def read(path: Path) -> list[dict[str, object]]:
     """
     found: list[dict[str, object]] = []
     since, before, recording = 0.0, 0.0, None
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             row = decode(line or b"", _Row)
         except msgspec.DecodeError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.view.output import console, say, say_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _listing_to_json(listing: Listing) -> dict[str, object]:
 def _installed_table(listing: Listing) -> Table:
     table = Table("", "name", "version", "MB", "what it says it is", title=listing.root, title_justify="left")
     for one in listing.installed:
-        title = printable(one.manifest.title) if one.manifest else "damaged: pull or convert it again"
+        title = make_printable(one.manifest.title) if one.manifest else "damaged: pull or convert it again"
         table.add_row("*" if one.active else "", one.name, one.version, _megabytes(one), title)
     return table
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from pipeline.core.note.notes import UNREADABLE
 from pipeline.core.note.when import WEEKDAYS, When, format_clock
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.view.output import complain, console, say, say_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SAYS = {"allowed": "in order", "forbidden": "not in order", "report": "to be to
 def print_reading(proposal: Proposal) -> None:
     """Print what was read of a note, for its author to confirm, on standard error."""
     note = proposal.note
-    lines = [printable(note.text), *(f"  {describe_reading(reading)}" for reading in note.readings)]
+    lines = [make_printable(note.text), *(f"  {describe_reading(reading)}" for reading in note.readings)]
     complain("\n".join([*lines, *_list_warnings(note, proposal.findings)]))
 
 
@@ -47,8 +47,8 @@ def print_list(book: Notebook, *, as_json: bool) -> None:
         return
     table = Table("", "camera", "note", "read as")
     for entry in book.notes:
-        readings = "\n".join(printable(describe_reading(reading)) for reading in entry.readings)
-        table.add_row(entry.id, printable(entry.camera or "all"), printable(entry.text), readings)
+        readings = "\n".join(make_printable(describe_reading(reading)) for reading in entry.readings)
+        table.add_row(entry.id, make_printable(entry.camera or "all"), make_printable(entry.text), readings)
     console().print(table)
 
 
@@ -87,7 +87,7 @@ def _notes_table(effect: NotesResult) -> Table:
     table = Table("", "note", "spoke", "silenced", "raised", title=title, title_justify="left")
     for one in effect.notes:
         numbers = (one.spoke, len(one.silenced), len(one.raised))
-        table.add_row(one.entry.id, printable(one.entry.text), *map(str, numbers))
+        table.add_row(one.entry.id, make_printable(one.entry.text), *map(str, numbers))
     return table
 
 
@@ -96,9 +96,9 @@ def _changes_table(judged: Iterable[CheckedIncident]) -> Table:
     for one in judged:
         facts, verdict = one.facts, one.verdict
         table.add_row(
-            printable(one.incident),
-            printable(f"{facts.zone}, {facts.weekday} {facts.local_time}"),
-            printable(f"{facts.object.count} {facts.object.class_}"),
+            make_printable(one.incident),
+            make_printable(f"{facts.zone}, {facts.weekday} {facts.local_time}"),
+            make_printable(f"{facts.object.count} {facts.object.class_}"),
             f"{verdict.draft.action} ({verdict.rule})",
             verdict.action,
             f"{_name(one)} ({verdict.confidence:.2f})",
@@ -126,7 +126,7 @@ def describe_reading(reading: Reading) -> str:
     where = " / ".join(reading.where) or "everywhere"
     parts = [f"{who} at {where}", *_time_phrases(reading.when, limits=reading.effect == "allowed")]
     doubts = "; ".join((*reading.unclear, *reading.assumed))
-    says = _SAYS[reading.effect] + (f", but it silences nothing: {printable(doubts)}" if doubts else "")
+    says = _SAYS[reading.effect] + (f", but it silences nothing: {make_printable(doubts)}" if doubts else "")
     return f"{'except ' if reading.exception else ''}{'; '.join(parts)}: {says}"
 
 
@@ -154,14 +154,14 @@ def _time_phrases(when: When, *, limits: bool) -> list[str]:
 
 def _list_warnings(note: Note, found: NoteFindings) -> list[str]:
     lines = [f"  {where} is {' or '.join(zones)}" for where, zones in found.zones.items() if zones]
-    lines += [f"  warning: not read: {printable(text)}" for text in found.unread]
+    lines += [f"  warning: not read: {make_printable(text)}" for text in found.unread]
     if note.polarity == "none":
         remedy = (
             "write it more plainly" if any(one.unclear for one in note.readings) else "say --polarity allow if it does"
         )
         lines.append(f"  warning: it permits nothing for sure, and silences nothing as it stands: {remedy}")
     lines += [
-        f"  warning: no zone is called `{printable(where)}`: it is looked for in every incident's zone"
+        f"  warning: no zone is called `{make_printable(where)}`: it is looked for in every incident's zone"
         for where in found.unknown
     ]
-    return lines + [f"  warning: {identifier}: {printable(text)}" for identifier, text in found.against]
+    return lines + [f"  warning: {identifier}: {make_printable(text)}" for identifier, text in found.against]

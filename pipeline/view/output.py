@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.segment import Segment
 
-from pipeline.core.printing import harmless, json_line
+from pipeline.core.printing import make_lines_printable, to_json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ class _HarmlessConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """What rich draws, but for letters that a terminal would obey."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+            yield segment if segment.control else Segment(make_lines_printable(segment.text), segment.style)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -38,14 +38,14 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str) -> None:
     """Write text to standard output; it brings its own ends of lines."""
-    sys.stdout.write(harmless(text))
+    sys.stdout.write(make_lines_printable(text))
 
 
 def complain(text: str) -> None:
     """Write a line to standard error."""
-    sys.stderr.write(f"{harmless(text)}\n")
+    sys.stderr.write(f"{make_lines_printable(text)}\n")
 
 
 def say_json(content: Any, *, stderr: bool = False) -> None:
     """Write content as a line of JSON."""
-    (sys.stderr if stderr else sys.stdout).write(json_line(content))
+    (sys.stderr if stderr else sys.stdout).write(to_json_line(content))

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline import topology
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _inputs_table(summary: ReplaySummary) -> Table:
         warmth = f"{one.heat['temp_c_first']:g} to {one.heat['temp_c_most']:g} C" if one.heat else ""
         slowed = f", down to level {one.heat['level_most']:g}" if one.heat.get("level_most") else ""
         reason = "; ".join(part for part in (one.reason, warmth + slowed) if part)
-        name, reason = printable(one.name), printable(reason)
+        name, reason = make_printable(one.name), make_printable(reason)
         table.add_row(name, state, frames, f"{one.media_s:.1f}", str(one.incidents), reason)
     return table
 

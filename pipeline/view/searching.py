@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def _results_table(search: SearchResult, most: int) -> Table:
     near = ", ".join(f"{name} {share:.0%}" for name, share in search.meant.shares[:3])
     left = f"; not told by pictures: {', '.join(search.meant.untold)}" if search.meant.untold else ""
     table = Table("fits", "incident", "time (UTC)", "camera", "what", "picture", title_justify="left")
-    table.title = f"{printable(search.query)} (taken for: {near}{left})"
+    table.title = f"{make_printable(search.query)} (taken for: {near}{left})"
     for one in search.found[:most]:
         cells = (f"{one.score:.2f}", one.incident, one.time, one.camera, one.what, one.picture)
-        table.add_row(*(Text(printable(cell)) for cell in cells))
+        table.add_row(*(Text(make_printable(cell)) for cell in cells))
     return table

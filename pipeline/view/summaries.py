@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def show(summaries: Summaries, *, as_json: bool) -> None:
     screen = console()
     table = Table("incident", "sentence", "dropped because", title="Sentences", title_justify="left")
     for one in summaries.results:
-        table.add_row(*map(printable, (one.id, one.text, one.fault)))
+        table.add_row(*map(make_printable, (one.id, one.text, one.fault)))
     screen.print(table)
     table = Table("", "", title="All together", title_justify="left", show_header=False)
     for name, value in summaries.figures.items():

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.core.incident import rules
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.core.text.templates import short_duration
 from pipeline.view.output import complain, console, say_json
 
@@ -47,7 +47,7 @@ def show(events: Events, *, everything: bool, as_json: bool) -> None:
             say_json(event)
     else:
         rows = list(events.each()) if everything else events.incidents()
-        console().print(_table(rows, printable(str(events.path))))
+        console().print(_table(rows, make_printable(str(events.path))))
     for remark in events.remarks():
         complain(remark)
 
@@ -68,7 +68,7 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
             _decision(event),
             _ENDS.get(event["data"].get("ended_by", ""), ""),
         )
-        table.add_row(*(Text(printable(cell), style=style) for cell in cells))
+        table.add_row(*(Text(make_printable(cell), style=style) for cell in cells))
     return table
 
 

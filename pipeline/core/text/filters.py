@@ -17,7 +17,7 @@ import regex
 from pipeline.core import files
 from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.core.text.english import one_line, pluralise
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def load(path: Path) -> Filters:
     except msgspec.MsgspecError as error:
         raise ConfigError(f"{path}: {error}; `config/filters.toml` shows every key") from error
     if problems := [*_find_problems("output", file.output), *_find_problems("scene", file.scene)]:
-        raise ConfigError("\n".join(f"{path}: {printable(problem)}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}: {make_printable(problem)}" for problem in problems))
     return Filters(file.output, file.scene)
 
 

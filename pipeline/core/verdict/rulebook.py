@@ -10,7 +10,7 @@ from msgspec import Meta
 from pipeline.core import files
 from pipeline.core.decoding import decode_toml
 from pipeline.core.errors import ConfigError
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ def load(path: Path) -> Rulebook:
         raise ConfigError(f"{path}: {error}; `config/incidents.toml` shows every key") from error
     problems = list(_find_problems(book))
     if problems:
-        raise ConfigError("\n".join(f"{path}: {printable(problem)}" for problem in problems))
+        raise ConfigError("\n".join(f"{path}: {make_printable(problem)}" for problem in problems))
     return book
 
 

@@ -63,7 +63,7 @@ class Verdict(msgspec.Struct, frozen=True):
     draft: Slots
     considered: int = 0
     step: StepName | None = None
-    open_notes: tuple[int, ...] = ()
+    open_notes: tuple[int, ...] = msgspec.field(name="unheard", default=())
     holds_s: int = 0
 
 
