@@ -77,7 +77,7 @@ class Store:
     def __init__(self, state: Path) -> None:
         self.root = state / "models"
 
-    def installed(self) -> list[Installed]:
+    def list_installed(self) -> list[Installed]:
         """Every model there is, sorted by name and version."""
         active = self._active()
         return [
@@ -92,7 +92,7 @@ class Store:
         Raises:
             ConfigError: There is none, or there are several versions of it.
         """
-        there = self.installed()
+        there = self.list_installed()
         fitting = [one for one in there if name in {one.name, f"{one.name}/{one.version}"}]
         if len(fitting) == 1:
             return fitting[0]
@@ -101,7 +101,7 @@ class Store:
             raise ConfigError(f"{name}: there are several versions, name one: {names}")
         raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
 
-    def chosen(self, name: str) -> Installed | None:
+    def choose(self, name: str) -> Installed | None:
         """The model of a name; without one the model in use, or None where none is. Raises ConfigError as both do."""
         return self.find(name) if name else self.active()
 
@@ -111,7 +111,7 @@ class Store:
         Raises:
             ConfigError: Which one was chosen cannot be read, or it is gone.
         """
-        found = next((one for one in self.installed() if one.active), None)
+        found = next((one for one in self.list_installed() if one.active), None)
         if found is None and os.access(path := self.root / _ACTIVE, os.F_OK):
             chosen = self._active()
             what = f"names {'/'.join(chosen)}, which is not installed" if chosen else "cannot be read"
@@ -205,7 +205,7 @@ class Store:
         Raises:
             ConfigError: There is none of that name.
         """
-        for one in [self.find(name)] if name else self.installed():
+        for one in [self.find(name)] if name else self.list_installed():
             try:
                 yield one, folder.verify(one.path)
             except ModelError as error:

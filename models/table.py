@@ -112,7 +112,7 @@ class ModelTable(_Row, frozen=True):
         """A model by name. Raises ConfigError: there is none."""
         return _find_row(self.models, name, "model")
 
-    def weighs(self, manifest: ModelManifest) -> Weighing | None:
+    def find_weighing(self, manifest: ModelManifest) -> Weighing | None:
         """What a model's answers about notes are worth; None: nobody has measured, so it is not asked."""
         graph = manifest.template.name if manifest.template else ""
         adapter = manifest.adapter.sha256 if manifest.adapter else ""

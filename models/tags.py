@@ -154,7 +154,7 @@ class TagTable:
         vectors = np.concatenate((self._classes[: len(self._class_names)], self._tag_vectors))
         return (*self._class_names, *self._names), vectors.astype(np.float32)
 
-    def apart(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def centre(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """A vector without what all texts of the table share, (384,) float32 of unit length; zeros stay zeros."""
         away = vector - self._mean
         length = float(np.linalg.norm(away))
@@ -186,7 +186,7 @@ class TagTable:
             logits: As `vector` takes them.
             count: At most so many.
         """
-        cosines = self._tags @ self.apart(self.vector(logits))
+        cosines = self._tags @ self.centre(self.vector(logits))
         fitting = [index for index in np.argsort(-cosines)[:count] if cosines[index] >= EVEN_COSINE]
         likelihoods = 1 / (1 + np.exp((EVEN_COSINE - cosines) / COSINE_STEP))
         return tuple(Tag(self._names[index], float(likelihoods[index])) for index in fitting)

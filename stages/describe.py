@@ -213,7 +213,7 @@ class Describe(Stage):
         prompts = Prompts.of(model.engine.encode)
         self._summariser = Summariser(model, prompts, self._settings.max_sentence_tokens, self._lists)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
-        scale = load_table().weighs(model.manifest)
+        scale = load_table().find_weighing(model.manifest)
         if scale is not None:
             kept = self.context.models_dir / weighing.FILE if self.context.models_dir else None
             path = None if self.context.clock.media else kept  # a recording is judged the same whatever came before
@@ -284,7 +284,7 @@ class Describe(Stage):
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         if isinstance(summary, str):
             return self._done(question, templates.describe(question.wanted.facts, summary, "skipped"))
-        self._voice.trial.passed()
+        self._voice.trial.record_answer()
         written = summary.written
         if written.cached != self._summariser.fixed:
             self.reread += 1
@@ -338,7 +338,7 @@ class Describe(Stage):
             self._weighed_for = self._judging.stamp
             known = [*self._likely.values(), *outlook.expected_incidents(self.context.settings)]
             incidents = [(facts, self._judging.unheard(facts)) for facts in known]
-            pairs = self._weigher.missing(incidents, self._judging.texts)
+            pairs = self._weigher.find_missing(incidents, self._judging.texts)
             log.info("notes_weighed_ahead", questions=len(pairs))
             self._spare = self._weigher.weigh(pairs, lambda _: False)
         elif idle_s > self._settings.idle_after_s:

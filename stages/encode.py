@@ -11,7 +11,7 @@ import numpy as np
 from models import catalog
 from models.detectors import make_square
 from models.encoders import OURS, PictureFormat, fill, gate
-from models.encoders.watched import StateFile, Watched
+from models.encoders.watched import StateFile, WatchedEncoder
 from models.features import Conse, Direct
 from models.foreign import catch_library_errors
 from models.planes import CropReader
@@ -108,7 +108,7 @@ class Encode(Stage):
         settings, mark = self.context.settings.encode, self._mark()
         if mark.state() != "idle":
             ended = "a process ended or hung in it" if mark.state() == "running" else "it failed before"
-            mark.set("given_up")
+            mark.set("abandoned")
             self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
             return gate.open_cpu_encoder(model)
         mark.set("running")  # native code of somebody else is opened
@@ -119,7 +119,9 @@ class Encode(Stage):
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder
-        return Watched(admission.encoder, lambda: gate.open_cpu_encoder(model), settings.min_cosine, mark, self._format)
+        return WatchedEncoder(
+            admission.encoder, lambda: gate.open_cpu_encoder(model), settings.min_cosine, mark, self._format
+        )
 
     def _fallback(self, reason: str, runs_on: str = "cpu") -> EncoderReported:
         settings = self.context.settings.encode
@@ -155,7 +157,7 @@ class Encode(Stage):
         )
 
     def _fault(self) -> str:
-        return self._encoder.fault if isinstance(self._encoder, Watched) else ""
+        return self._encoder.fault if isinstance(self._encoder, WatchedEncoder) else ""
 
     def _told(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         """Say once what the accelerator is worth. A replay tells only what went wrong, as of a language model."""

@@ -69,7 +69,7 @@ def main() -> None:
     chance = random.Random(options.seed)  # noqa: S311  # no secret is made
     asked = [lesson(chance, "test") for _ in range(options.lessons)]
     pairs = [(seen, note) for one in asked for note in one.notes for seen in (*NULL_SIGHTS, one.incident)]
-    for _ in weigher.weigh(weigher.pairs_of(pairs), lambda _: False):
+    for _ in weigher.weigh(weigher.expand_pairs(pairs), lambda _: False):
         pass
 
     def answer(seen: str, note: str, *, calibrated: bool) -> float:

@@ -1,4 +1,4 @@
-"""The sentence of a group of incidents: asked for, written under a grammar of its counts, and checked against them."""
+"""Write the sentence of a group of incidents with a language model, under a grammar of its facts, and check it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pipeline.core.digest.groups import Group
 
 MAX_TOKENS = 256
-"""Tokens of a sentence, at most; the names in it are spelt out."""
+"""Largest number of tokens of a sentence; names take many."""
 
 
 class DigestWriter:
     """Writes sentences of a digest with one model.
 
     Args:
-        model: The model; reads what is the same in every prompt.
+        model: The model; it reads the fixed part of the prompts at once.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -33,10 +33,10 @@ class DigestWriter:
             pass
 
     def write(self, group: Group) -> Generator[None, None, WrittenSentence]:
-        """Write the sentence of a group, a forward at a time.
+        """Write the sentence of a group; one forward before each yield.
 
         Args:
-            group: All that is counted of it.
+            group: The group.
 
         Raises:
             EngineError: The prompt does not fit the context.

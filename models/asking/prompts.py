@@ -1,4 +1,4 @@
-"""What a language model is asked. Text seen in the scene is never part of it."""
+"""Prompts of language models. Text in the scene is never part of them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Prompts(NamedTuple):
 
     @classmethod
     def of(cls, encode: Callable[[str], list[int]]) -> Prompts:
-        """For a model, by its tokenizer."""
+        """Make the prompts for a model, given the `encode` of its tokenizer."""
         lines = [f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES]
         pairs = [f"{_incident_part(seen)}{_note_part(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
         return cls(tuple(encode("".join((_TASK, *lines, _QUESTION, *pairs, _NEXT)))), encode)
@@ -66,7 +66,7 @@ class Prompts(NamedTuple):
         return self.fixed, tuple(self.encode(format_facts(facts) + _ASKS))
 
     def note(self, seen: str, note: str) -> tuple[Part, Part, Part]:
-        """Ask whether a note speaks about what was seen (see `format_sight`); the answer begins with one of `ANSWERS`.
+        """Return the prompt whether a note is about a sight (see `format_sight`); answers begin with one of `ANSWERS`.
 
         The incident comes before the note, so that it is read once for all notes.
         """
@@ -74,7 +74,7 @@ class Prompts(NamedTuple):
 
 
 def format_facts(facts: Facts) -> str:
-    """The facts of an incident on one line, without those that say nothing."""
+    """Return the facts of an incident on one line, without empty ones."""
     thing, way = facts.object, facts.track
     many = f"{thing.count} {pluralise(thing.class_)}" if thing.count > 1 else thing.class_
     found = (
@@ -90,7 +90,7 @@ def format_facts(facts: Facts) -> str:
 
 
 def format_sight(class_: str, tags: Sequence[str], zone: str) -> str:
-    """What a note is weighed against: what was seen, and where."""
+    """Return class, tags and zone as text: the sight that notes are weighed against."""
     named = "" if class_ in ("none", "?") else class_
     with_ = ", ".join(map(one_line, tags))
     seen = f"{named} ({with_})" if named and with_ else named or with_ or "movement"
@@ -125,8 +125,8 @@ class DigestPrompt(NamedTuple):
     """The prompt of a sentence about a group of incidents, as token numbers.
 
     Attributes:
-        fixed: What is the same for every group: read once, and kept.
-        encode: Text as token numbers.
+        fixed: The part that is the same for every group; read once, and cached.
+        encode: Turns text into token numbers.
     """
 
     fixed: Part
@@ -134,17 +134,17 @@ class DigestPrompt(NamedTuple):
 
     @classmethod
     def of(cls, encode: Callable[[str], list[int]]) -> DigestPrompt:
-        """For a model, by its tokenizer."""
+        """Make the prompts for a model, given the `encode` of its tokenizer."""
         lines = (f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _DIGEST_EXAMPLES)
         return cls(tuple(encode(_DIGEST_TASK + "".join(lines))), encode)
 
     def parts(self, group: Group) -> tuple[Part, Part]:
-        """The prompt for a group: what is kept, and what is its own."""
+        """Return the prompt for a group: the fixed part and its own part."""
         return self.fixed, tuple(self.encode(format_group(group) + _ASKS))
 
 
 def format_group(group: Group) -> str:
-    """What is counted of a group, on one line."""
+    """Return the facts of a group on one line."""
     one, most = group.first_incident, group.max_count
     thing = "movement" if one.thing == "none" else pluralise(one.thing) if most > 1 else one.thing
     found = (

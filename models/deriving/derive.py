@@ -105,18 +105,18 @@ class _Conversion:
         for number, name in enumerate(self._ready.steps):
             self._told(ConversionProgress(name))
             if name in _QUANTISING and (self._job.scan or self._job.worst):
-                found = self._scanned(name, at)
+                found = self._scan_layers(name, at)
                 self._told(ConversionProgress(scan=found))
                 if not self._job.keep:
                     return
                 if self._job.worst:
-                    self._keep = found.chosen(self._job.worst)
+                    self._keep = found.choose(self._job.worst)
             into = self._work / f"{number}-{name}.onnx"
-            change = PASSES[name](at, into, self._means(name))
-            self._treated(name, into)
-            self._compared(name, into, change.matched, change.note)
+            change = PASSES[name](at, into, self._pass_tools(name))
+            self._check_treated(name, into)
+            self._compare(name, into, change.matched, change.note)
             at = into
-        self._finished(at)
+        self._finish(at)
 
     def _look_at_unused(self) -> None:
         """Read pictures that no pass will, as the operator takes them for whole. Raises ModelError: one is not."""
@@ -124,7 +124,7 @@ class _Conversion:
             for file in self._ready.pictures:
                 read(file, 2)
 
-    def _means(self, name: str) -> PassTools:
+    def _pass_tools(self, name: str) -> PassTools:
         ready, shape = self._ready, [size for size in self._ready.graph.inputs[0].shape if isinstance(size, int)]
 
         def pictures() -> CalibrationPictures:
@@ -140,7 +140,7 @@ class _Conversion:
 
         return PassTools(pictures, self._keep, self._job.soc)
 
-    def _treated(self, name: str, made: Path) -> None:
+    def _check_treated(self, name: str, made: Path) -> None:
         """Raise ModelError, which names them, if operations are left that the pass is there to replace."""
         treats = targets.PASSES[name].treats
         left = [one for one in onnxfile.read(made).operations if one.op in treats]
@@ -156,8 +156,8 @@ class _Conversion:
             f"{self._job.model}: pass {name} left {len(left)} operations that it is there to replace: {names}; {why}"
         )
 
-    def _compared(self, name: str, made: Path, matched: int, note: str) -> None:
-        similar = gate.min_cosine(gate.collect_answers(self._encoder(name, made), self._probes), self._truth)
+    def _compare(self, name: str, made: Path, matched: int, note: str) -> None:
+        similar = gate.min_cosine(gate.collect_answers(self._open_encoder(name, made), self._probes), self._truth)
         if similar < self._job.least:
             why = ": `--scan` names the layers that cost most, --keep leaves them in higher precision"
             raise ModelError(
@@ -166,7 +166,7 @@ class _Conversion:
             )
         self._passed.append(PassOutcome(name, matched, round(similar, 6), note))
 
-    def _encoder(self, name: str, made: Path) -> Any:
+    def _open_encoder(self, name: str, made: Path) -> Any:
         """What was made, opened where it runs."""
         if name != _COMPILED:
             return backends.open_baseline(made)
@@ -181,16 +181,16 @@ class _Conversion:
             )
         return encoder
 
-    def _scanned(self, name: str, at: Path) -> Scan:
+    def _scan_layers(self, name: str, at: Path) -> Scan:
         trial = self._work / "trial.onnx"
-        PASSES[name](at, trial, self._means(name)._replace(keep=()))
+        PASSES[name](at, trial, self._pass_tools(name)._replace(keep=()))
 
-        def told(done: int, most: int) -> None:
+        def report(done: int, most: int) -> None:
             self._told(ConversionProgress("scan", done, most))
 
-        return scanning.scan(trial, at, self._probes, told)
+        return scanning.scan(trial, at, self._probes, report)
 
-    def _finished(self, made: Path) -> None:
+    def _finish(self, made: Path) -> None:
         made.rename(self._folder / MODEL)
         found, ready = describe(self._folder / MODEL), self._ready
         placement = self._placement

@@ -236,7 +236,7 @@ def _quantise(source: Path, into: Path, means: PassTools, done: Callable[[], Non
     _check_names(model, means.keep)
     if is_quantised(model):
         opened = QuantisedGraph(model, {})
-        onnx.save(opened.without(means.keep) if means.keep else model, into)
+        onnx.save(opened.leave_out(means.keep) if means.keep else model, into)
         return PassChange(
             len(means.keep), f"quantised before, {len(opened.layers) - len(means.keep)} layers as they were"
         )

@@ -41,7 +41,7 @@ class Scan(msgspec.Struct, frozen=True):
     weights: bool
     pictures: int
 
-    def chosen(self, count: int) -> tuple[str, ...]:
+    def choose(self, count: int) -> tuple[str, ...]:
         """Names of so many layers that are worth leaving out, and of those that go with them.
 
         First those that bring back most, then those that cost most.

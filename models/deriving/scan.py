@@ -45,21 +45,21 @@ def scan(
     weights = {tensor.name: tensor for tensor in before.graph.initializer} if known else {}
     opened = QuantisedGraph(onnx.load(quantised), weights)
     trials = len(opened.layers) + min(FREED, len(opened.layers))
-    truth = _collect_answers(opened.only(()), pictures)
+    truth = _collect_answers(opened.quantise_only(()), pictures)
 
     def cost(model: onnx.ModelProto) -> float:
         return 1 - gate.min_cosine(_collect_answers(model, pictures), truth)
 
-    whole = cost(opened.without(()))
+    whole = cost(opened.leave_out(()))
     rows = []
     for done, layer in enumerate(opened.layers):
         report(done, trials)
-        rows.append(LayerCost(layer.name, layer.op, cost(opened.only({layer.name}))))
+        rows.append(LayerCost(layer.name, layer.op, cost(opened.quantise_only({layer.name}))))
     rows.sort(key=lambda row: -row.alone)
     for at, row in enumerate(rows[:FREED]):
         report(len(rows) + at, trials)
-        near = opened.spared(row.name)
-        rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.without(near)), near=near[1:])
+        near = opened.layers_to_leave_out(row.name)
+        rows[at] = msgspec.structs.replace(row, regained=whole - cost(opened.leave_out(near)), near=near[1:])
     report(trials, trials)
     return Scan(tuple(rows), whole, known, len(pictures))
 

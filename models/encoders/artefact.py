@@ -1,8 +1,8 @@
-"""What was made of a model for an accelerator: a folder with one file and the manifest that says what it was made from.
+"""Artefacts: models converted for an accelerator, a folder with one file and a manifest of what it was made from.
 
-A manifest's facts are everything that changes the bytes; a folder whose facts are no longer true is stale, and is
-refused with what differs and the command that makes what is wanted now. A manifest that was written into since is
-refused, too. Reading one takes no package but this project's own.
+The manifest's facts are everything that changes the bytes. A folder whose facts are no longer true is stale: it is
+refused with the differences and the command that makes a new one. Changed manifests are refused, too. Reading an
+artefact needs no other package.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
-_MAX_MANIFEST = 16 << 20  # bytes; one has a few thousand
+_MAX_MANIFEST = 16 << 20  # bytes; a manifest has a few thousand
 FORMAT = 2
-_DIGITS = 8  # of the facts' digest, in a folder's name
+_DIGITS = 8  # hexadecimal digits of the facts' digest in a folder's name
 
 SERVES: dict[str, frozenset[str]] = {
     "qnn": frozenset({"qnn", "plugin_ep"}),
@@ -36,25 +36,25 @@ SERVES: dict[str, frozenset[str]] = {
     "rknn": frozenset({"rknn"}),
     "generic": frozenset({"qnn", "openvino", "plugin_ep"}),
 }
-"""Which back ends open what was made for a target."""
+"""The back ends that open artefacts of each target."""
 
 _TARGETS = {"qnn": "qnn", "openvino": "openvino", "plugin_ep": "generic", "rknn": "rknn"}
-"""What to convert for where what is there serves another back end; for others another tool does it."""
+"""The target to convert for, by back end; other back ends need other tools."""
 
 _SUFFIXES = {"mnn": ".mnn", "rknn": ".rknn"}
-"""Of the files that other tools make, by back end; the others open ONNX files."""
+"""Suffix of the files of other tools, by back end; the other back ends open ONNX files."""
 
 RUNTIME: dict[str, str] = {"qnn": "onnxruntime-qnn"}
-"""The package whose other version cannot be trusted to read what it compiled."""
+"""The package that compiles artefacts of a target; another version may not be able to read them."""
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """Pictures that ranges were measured on.
+    """The pictures that ranges were measured on.
 
     Attributes:
-        folder: Its name, or `probes`: pictures that are drawn from a seed, which no camera ever saw.
-        sha256: Of names and contents of all pictures; empty for probes.
-        count: How many.
+        folder: Name of the folder, or `probes` for pictures drawn from a seed.
+        sha256: Hash of names and contents of all pictures; empty for probes.
+        count: Number of pictures.
     """
 
     folder: str
@@ -63,19 +63,19 @@ class Calibration(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """All that changes the bytes of an artefact.
+    """Everything that changes the bytes of an artefact.
 
     Attributes:
         source: sha256 of the model's file.
-        target: For which accelerator.
-        soc: Chip that it was compiled for; empty: it is for no chip in particular.
-        passes: What was done, each as NAME/VERSION.
-        layout: See `PictureFormat`, as the next two.
-        mean: Of R, G and B.
-        deviation: The same.
-        calibration: None where no ranges were measured.
-        keep: Layers that were to stay in higher precision: names, or how many of the worst.
-        tools: Versions of what made it, by package.
+        target: The accelerator.
+        soc: The chip that it was compiled for; empty: no particular chip.
+        passes: The passes, each as NAME/VERSION.
+        layout: See `PictureFormat`.
+        mean: See `PictureFormat`.
+        deviation: See `PictureFormat`.
+        calibration: The pictures for ranges; None if no ranges were measured.
+        keep: Layers to keep in higher precision: names, or the number of the worst ones.
+        tools: Versions of the tools, by package.
     """
 
     source: str
@@ -91,7 +91,7 @@ class Provenance(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """sha256 of the facts; the folder of pictures may have another name."""
+        """sha256 of the facts, without the name of the folder of pictures."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         if plain["calibration"]:
             plain["calibration"].pop("folder")
@@ -99,13 +99,13 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 class PassOutcome(msgspec.Struct, frozen=True):
-    """What one pass did.
+    """The outcome of one pass.
 
     Attributes:
-        name: Of the pass.
-        matched: Places in the graph that it changed.
-        cosine: Least similarity of the answers behind it to the source's, over probes and outputs.
-        note: What else is to be known of it.
+        name: Name of the pass.
+        matched: Number of places in the graph that it changed.
+        cosine: Least cosine of the answers after it with those of the source, over probes and outputs.
+        note: A remark; may be empty.
     """
 
     name: str
@@ -115,23 +115,23 @@ class PassOutcome(msgspec.Struct, frozen=True):
 
 
 class ArtefactManifest(msgspec.Struct, frozen=True):
-    """What a folder holds and what it was made from.
+    """The manifest of an artefact.
 
     Attributes:
-        format: Of this file.
+        format: Format of this file.
         source: The model's file name.
-        facts: All that changes the bytes.
-        digest: Of the facts.
-        command: What makes it again.
-        passes: What each did, in their order.
+        facts: Everything that changes the bytes.
+        digest: Digest of the facts.
+        command: The command that makes it again.
+        passes: Outcomes of the passes, in their order.
         kept: Layers that stayed in higher precision.
-        verdict: How much of it the accelerator took where it was compiled; empty: it was compiled for none.
-        left: Nodes that it did not take.
-        cosine: Least similarity of the artefact's answers to the source's.
-        file: The artefact.
-        sha256: Of it.
-        bytes: Of it.
-        seal: sha256 of all of this but itself: whoever writes into it does not go unseen.
+        verdict: How much of it the accelerator took when it was compiled; empty if it was not compiled.
+        left: Nodes that the accelerator did not take.
+        cosine: Least cosine of the artefact's answers with those of the source.
+        file: File name of the artefact.
+        sha256: Hash of this file.
+        bytes: Size of this file.
+        seal: sha256 of all other fields, to detect changes.
     """
 
     format: int
@@ -151,7 +151,7 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
 
     @property
     def sealed(self) -> ArtefactManifest:
-        """The same with the seal that belongs to it."""
+        """The same manifest with its seal."""
         plain = msgspec.structs.replace(self, seal="")
         return msgspec.structs.replace(
             self, seal=hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
@@ -159,12 +159,12 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
 
 
 def folder_name(stem: str, facts: Provenance) -> str:
-    """What the folder of an artefact is called: it changes with the facts."""
+    """Return the folder name of an artefact, which changes with the facts."""
     return f"{stem}-{facts.target}-{facts.digest[:_DIGITS]}"
 
 
 def find_outdated(made: Provenance, here: Provenance) -> list[str]:
-    """What of the facts is no longer true, a line each; that something else was asked for is no such thing."""
+    """Return which facts are no longer true, one line each; other options do not count."""
     found = []
     if made.source != here.source:
         found.append(f"the model was {_shorten(made.source)}, is {_shorten(here.source)}")
@@ -183,7 +183,7 @@ def find_outdated(made: Provenance, here: Provenance) -> list[str]:
 
 
 def _pass_versions(facts: Provenance) -> list[tuple[str, str]]:
-    """Name and version of each pass."""
+    """Return name and version of each pass."""
     return [(name, version) for name, _, version in (one.partition("/") for one in facts.passes)]
 
 
@@ -193,14 +193,14 @@ def _shorten(value: object) -> str:
 
 
 def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManifest:
-    """The manifest of a folder, proved to be as it was written.
+    """Read the manifest of a folder, and check its seal.
 
     Args:
-        folder: Of the artefact.
-        again: The command that makes another, for the error.
+        folder: The artefact's folder.
+        again: The command that makes a new one, for the error.
 
     Raises:
-        ModelError: There is none, it may not be read, is damaged, of another format, or was changed.
+        ModelError: It is missing, unreadable, damaged, of another format, or was changed.
     """
     path = folder / MANIFEST
     if path.exists() and not (path.is_file() and path.stat().st_size <= _MAX_MANIFEST):
@@ -231,14 +231,14 @@ def _forbidden_message(path: Path) -> str:
 
 
 def write(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
-    """Seal a folder's manifest and write it, the last thing that is written into it. Returns it. Raises OSError."""
+    """Seal a manifest and write it, as the last file of the folder; return the sealed one. Raises OSError."""
     sealed = manifest.sealed
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
     return sealed
 
 
 def check_file(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
-    """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
+    """Return the artefact's file after a check of its hash. Raises ModelError if it is missing or damaged."""
     file = folder / manifest.file
     if file.is_symlink():
         raise ModelError(f"{file} is a link, which may lead out of the folder: run `{again}` again")
@@ -257,18 +257,18 @@ def check_file(folder: Path, manifest: ArtefactManifest, again: str = "pipeline 
 
 
 def find_file(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
-    """The file that a configuration's `encode.artefact` means, proved to be made of this model for this back end.
+    """Return the file of `encode.artefact`, after a check that it was made of this model for this back end.
 
-    A file with no manifest beside it that names it (a .mnn or .rknn that another tool made) is taken as it is.
+    A file of another tool (.mnn or .rknn), without a manifest that names it, is accepted unchecked.
 
     Args:
-        settings: Of the encoder; its artefact is a folder or a file.
-        model: The ONNX file that is meant.
-        reading: How pictures are read.
+        settings: Settings of the encoder; the artefact is a folder or a file.
+        model: The ONNX file.
+        reading: The picture format of the model.
 
     Raises:
-        ModelError: It is not there, of another kind, damaged, or stale; the text names what differs and the command
-            that makes what is wanted.
+        ModelError: It is missing, of another kind, damaged, or stale; the text names the differences and the command
+            that makes a new one.
     """
     path = Path(settings.artefact)
     try:
@@ -280,7 +280,7 @@ def find_file(settings: EncodeSettings, model: Path, reading: PictureFormat) -> 
 
 
 def _find_file(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
-    """The same. Raises OSError: a folder may not be looked into."""
+    """Do the work of `find_file`. Raises OSError for folders that may not be read."""
     if path.name == MANIFEST:
         raise ModelError(f"encode.artefact: {path} is a manifest: name its folder, {path.parent}")
     if not path.is_dir() and not _has_manifest(path):
@@ -301,7 +301,7 @@ def _find_file(path: Path, settings: EncodeSettings, model: Path, reading: Pictu
 
 
 def _check_kind(path: Path, settings: EncodeSettings) -> None:
-    """Raise ModelError where a file of another tool's is none that the back end opens."""
+    """Raise ModelError if the back end does not open this kind of file."""
     suffix = _SUFFIXES.get(settings.backend, "")
     if not suffix:
         onnxfile.read(path)
@@ -312,7 +312,7 @@ def _check_kind(path: Path, settings: EncodeSettings) -> None:
 def _find_remedy(
     settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
 ) -> str:
-    """What to do to have what the configuration wants."""
+    """Describe how to get an artefact for the configuration."""
     if wanted := _make_command(settings, model, reading, manifest):
         then = ", let rknn-toolkit2 make a .rknn file of it" if settings.backend == "rknn" else ""
         named = "that file" if then else "the new folder"
@@ -325,7 +325,7 @@ def _find_remedy(
 def _make_command(
     settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
 ) -> str:
-    """The command that makes what a configuration wants, as far as it or an earlier conversion tells; empty: none."""
+    """Return the command that makes an artefact for a configuration, with options of an earlier one; may be empty."""
     target = _TARGETS.get(settings.backend, "")
     if manifest and settings.backend in SERVES.get(manifest.facts.target, ()):
         target = manifest.facts.target
@@ -348,7 +348,7 @@ def _is_quantised(model: Path) -> bool:
     try:
         return onnxfile.read(model).quantised
     except ModelError:
-        return False  # what is wrong with it is told elsewhere
+        return False  # its problem is reported elsewhere
 
 
 def _list_back_ends(manifest: ArtefactManifest) -> str:
@@ -356,19 +356,19 @@ def _list_back_ends(manifest: ArtefactManifest) -> str:
 
 
 def _has_manifest(file: Path) -> bool:
-    """Whether the manifest beside a file, if there is one of ours, is about that file."""
+    """Tell whether a manifest of ours is beside a file and names it."""
     if not (file.parent / MANIFEST).exists():
         return False
     try:
         return read(file.parent).file == file.name
     except ModelError:
-        return file.suffix == ".onnx"  # it can be of nobody else
+        return file.suffix == ".onnx"  # no other tool makes these files
 
 
 def _find_mismatches(
     manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat
 ) -> list[str]:
-    """Why a manifest's artefact is not for this configuration, as far as the device that runs it can tell."""
+    """Return why an artefact does not fit a configuration, as far as this device can check it."""
     facts, found = manifest.facts, []
     if facts.source != source:
         found.append(
@@ -391,7 +391,7 @@ def _find_mismatches(
 
 
 def installed_version(package: str) -> str:
-    """Of an installed package; empty where it is not."""
+    """Return the version of a package; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -24,11 +24,11 @@ class Backend(NamedTuple):
     """A row of the table.
 
     Attributes:
-        engine: Which class runs it.
-        module: What the runtime is imported as.
-        package: What it is installed as.
-        extra: Of this project, where one installs it.
-        options: The provider's own options that hold unless the configuration says otherwise.
+        engine: The kind of encoder class that runs it.
+        module: Import name of the runtime.
+        package: Package name of the runtime.
+        extra: The extra of this project that installs it; empty: none.
+        options: Default options of the provider.
         what: The hardware.
     """
 
@@ -56,11 +56,11 @@ class BackendState(NamedTuple):
     """Whether a back end can be used here.
 
     Attributes:
-        name: What the configuration calls it.
-        version: Of the installed package; empty: it is not installed.
-        usable: It is installed, loads, and offers a device.
-        devices: Kind and maker of each.
-        reason: Why it cannot be used, with the remedy; empty where it can.
+        name: Name of the back end.
+        version: Version of the package; empty if it is not installed.
+        usable: Whether it is installed, loads, and offers a device.
+        devices: Kind and maker of each device.
+        reason: Why it cannot be used, with the remedy; empty if it can.
     """
 
     name: str
@@ -71,10 +71,10 @@ class BackendState(NamedTuple):
 
 
 def find_backend(name: str, plugin: str = "") -> Backend:
-    """The table's row of a back end, with the module of a plug-in that has no row of its own.
+    """Return the row of a back end; for `plugin_ep` with the given module.
 
     Raises:
-        ModelError: There is no such back end, or the module of a plug-in is not named.
+        ModelError: There is no such back end, or the module of the plug-in is missing.
     """
     if name not in BACKENDS:
         raise ModelError(f"no encoder back end {name!r}; there are {', '.join(BACKENDS)}")
@@ -87,28 +87,28 @@ def find_backend(name: str, plugin: str = "") -> Backend:
 
 
 def configured_backend(settings: EncodeSettings) -> Backend:
-    """The row of a configuration, with its options over the row's own. Raises ModelError: see `find_backend`."""
+    """Return the configured row, with the configured options. Raises ModelError, see `find_backend`."""
     found = find_backend(settings.backend, settings.plugin)
     return found._replace(options={**found.options, **settings.options})
 
 
 def file_to_open(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
-    """What is opened: what was made of the model for this back end; the model itself where nothing was.
+    """Return the file to open: the configured artefact, else the model itself.
 
     Raises:
-        ModelError: It is not there, damaged, or made from something else; see `artefact.find_file`.
+        ModelError: It is missing, damaged, or made from another model; see `artefact.find_file`.
     """
     return artefact.find_file(settings, model, reading) if settings.artefact else model
 
 
 def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> Any:
-    """Open an encoder without any proof of where it runs: for the gate and the report alone.
+    """Open an encoder without a proof of where it runs; only for the gate and the report.
 
     Args:
         found: The back end.
         model: The ONNX file.
-        made: What was derived from it for this back end; the model itself where nothing was.
-        graph: Of the model.
+        made: The artefact for this back end; else the model itself.
+        graph: The model's graph.
 
     Returns:
         An `Encoder` that is also `Answers`.
@@ -134,7 +134,7 @@ def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> A
 
 
 def open_baseline(model: Path) -> Encoder:
-    """The encoder on the CPU, which needs no proof.
+    """Open the encoder on the CPU, which needs no proof.
 
     Raises:
         ModelError: The model cannot be read.
@@ -146,7 +146,7 @@ def open_baseline(model: Path) -> Encoder:
 
 
 def survey() -> list[BackendState]:
-    """What is installed and usable of every row. Loads native code: in a process of its own, as it may write or die."""
+    """Examine all rows of the table. It loads native code, so it must run in a child process."""
     return [_examine(name, found) for name, found in BACKENDS.items() if found.module]
 
 
@@ -166,7 +166,7 @@ def _examine(name: str, found: Backend) -> BackendState:
 
 
 def _list_devices(found: Backend) -> tuple[tuple[str, ...], str]:
-    """Devices, and why there are none."""
+    """Return the devices, and the reason if there are none."""
     if found.engine == "plugin_ep":
         from models.encoders.plugin_ep import load_provider  # noqa: PLC0415  # as above
 
@@ -177,4 +177,4 @@ def _list_devices(found: Backend) -> tuple[tuple[str, ...], str]:
         return ("CPU",), ""
     if importlib.util.find_spec(found.module) is None:
         return (), f"{found.package} is installed but not as {found.module}"
-    return (), ""  # MNN and RKNN say only with a model what it runs on
+    return (), ""  # MNN and RKNN report devices only for a model

@@ -1,4 +1,4 @@
-"""An onnxruntime session whose input and outputs lie in arrays that stay where they are."""
+"""onnxruntime sessions whose input and outputs are bound to fixed arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAULTS = (
     state.NotImplemented,
     state.RuntimeException,
 )
-"""What onnxruntime raises where it cannot open or run a model; the classes share no base."""
+"""Errors of onnxruntime when it cannot open or run a model; the classes share no base."""
 
 _AS_WRITTEN = ("optimization.disable_specified_optimizers", "WeightBiasQuantization")
 """It quantises the weights of a layer that was left in float32 between others, coarser than these were (cosine .93)."""
@@ -46,7 +46,7 @@ _MAX_VALUES = 64 << 20  # numbers of an input or output; a picture of 1024 by 10
 
 
 def make_options(profile: Path | None = None) -> Any:
-    """`SessionOptions` for one thread, which record what runs where.
+    """Make `SessionOptions` for one thread that record the placement.
 
     One thread, as every stage owns one core at most; no spinning, as a spinning pool burns power between
     frames. The memory arena is left on: after the first run, runs ask the system for no memory.
@@ -69,12 +69,12 @@ def make_options(profile: Path | None = None) -> Any:
 
 
 def open_session(model: Path | bytes, made: Any, **how: Any) -> Any:
-    """An `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`: the runtime does not take it."""
+    """Open an `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`."""
     return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, **how)
 
 
 def read_placement(session: Any, requested: str, rim: frozenset[str]) -> Placement:
-    """The assignment of nodes that the session wrote down as it cut the graph; names of providers prove nothing."""
+    """Read the placement that a session recorded; names of providers would prove nothing."""
     parts = tuple(
         Part(part.ep_name, tuple(Node(node.name, node.op_type) for node in part.get_nodes()))
         for part in session.get_provider_graph_assignment_info()
@@ -83,7 +83,7 @@ def read_placement(session: Any, requested: str, rim: frozenset[str]) -> Placeme
 
 
 def check_sizes(shapes: Sequence[Sequence[int | str | None]]) -> None:
-    """Raise ModelError where an array would be larger than any picture's: a damaged shape takes all memory."""
+    """Raise ModelError if an array would be larger than any picture, as damaged shapes would take all memory."""
     for shape in shapes:
         if math.prod(_fix_shape(shape)) > _MAX_VALUES or min(_fix_shape(shape), default=1) < 0:
             raise ModelError(f"it has an input or output of {'x'.join(map(str, shape))} numbers: the file is damaged")
@@ -137,11 +137,11 @@ class BoundEncoder(Answers):
 
     @property
     def zero_copy(self) -> bool:
-        """The device works on the bound arrays themselves."""
+        """Whether the device works on the bound arrays themselves."""
         return self._in_place
 
     def run(self) -> None:
-        """Encodes what `input` holds."""
+        """Encode the picture in `input`."""
         if not self._in_place:
             self._binding.bind_ortvalue_input(self._name, self._feed)
         self._session.run_with_iobinding(self._binding)

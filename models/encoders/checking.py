@@ -1,4 +1,4 @@
-"""What can be known to be wrong with an `[encode]` table before anything runs; no native runtime is loaded."""
+"""Find problems of an `[encode]` table without loading a native runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def find_problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
-    """Yield the key of a setting, with what is wrong with it and what to change."""
+    """Yield the key of each wrong setting, with the problem and the remedy."""
     try:
         model, graph = _read_model(settings)
     except ModelError as error:
@@ -44,7 +44,7 @@ def find_problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
 
 
 def _read_model(settings: EncodeSettings) -> tuple[Path, OnnxGraph]:
-    """The file and what is in it. Raises ModelError: it is not there, another one, or no encoder."""
+    """Return the model's file and graph. Raises ModelError if it is missing, another file, or no encoder."""
     if settings.own:
         catalog.hash_own_file(Path(settings.model), settings.sha256)
         return Path(settings.model), onnxfile.read(Path(settings.model))
@@ -53,7 +53,7 @@ def _read_model(settings: EncodeSettings) -> tuple[Path, OnnxGraph]:
 
 
 def _check_own_model(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tuple[str, str]]:
-    """What a model of the operator's own has not, or has otherwise."""
+    """Yield problems of an operator's own model."""
     if len(graph.inputs) != 1:
         names = ", ".join(value.name for value in graph.inputs)
         yield "encode.model", f"an encoder has one input; {settings.model} has {len(graph.inputs)}: {names}"
@@ -78,5 +78,5 @@ def _check_own_model(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tup
 
 
 def _fix_shape(shape: tuple[int | str, ...]) -> list[int]:
-    """As an encoder takes it: what is not fixed for one."""
+    """Return a shape with 1 for dimensions that are not fixed."""
     return [size if isinstance(size, int) else 1 for size in shape]

@@ -24,7 +24,7 @@ _WHOLE = Node("", "graph")
 
 
 class MnnEncoder(Answers):
-    """A model on MNN. Where a device is missing MNN takes the CPU and only prints so; `placement()` tells.
+    """A model on MNN. If a device is missing MNN silently uses the CPU; `placement()` shows it.
 
     MNN records what a session runs on, not what a node runs on: the graph counts as one node.
 

@@ -1,4 +1,4 @@
-"""What an accelerator makes of a model, in detail: for people who want more of it to run there."""
+"""Report in detail how an accelerator runs a model, for people who want more of it to run there."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from models.encoders.placement import Node, Placement
     from pipeline.core.settings import EncodeSettings
 
-_RUNS = 3  # timed, after one that warms up
+_RUNS = 3  # timed runs, after a warm-up run
 _TRACE_S = 600.0
 
 
 class DeviceShare(msgspec.Struct, frozen=True):
-    """What one provider runs.
+    """The share of one provider.
 
     Attributes:
-        provider: Its own name.
-        nodes: Of the graph.
-        parts: How many pieces it was given; of the CPU each node is one.
-        run_ms: Time of its kernels in one run, by the runtime's profile; None where it writes none.
+        provider: Name of the provider.
+        nodes: Number of nodes.
+        parts: Number of parts; on the CPU each node is a part.
+        run_ms: Time of its kernels in one run, by the runtime's profile; None if there is no profile.
     """
 
     provider: str
@@ -41,7 +41,7 @@ class DeviceShare(msgspec.Struct, frozen=True):
 
 
 class LeftNodes(msgspec.Struct, frozen=True):
-    """Nodes of one kind that stay on the CPU, and what to change."""
+    """Nodes of one kind that stay on the CPU, and the remedy."""
 
     op: str
     count: int
@@ -50,22 +50,22 @@ class LeftNodes(msgspec.Struct, frozen=True):
 
 
 class OffloadReport(msgspec.Struct, frozen=True):
-    """The whole of it.
+    """The report.
 
     Attributes:
-        model: What was asked about.
-        backend: And on which back end.
-        verdict: See `models.encoders.placement.Verdict`; empty: it was not opened.
-        accepted: Whether the gate lets it pass.
+        model: Name of the model.
+        backend: Name of the back end.
+        verdict: See `models.encoders.placement.Extent`; empty if it was not opened.
+        accepted: Whether the gate accepts it.
         runs_on: What the daemon would use: accelerator, cpu or nothing.
-        partitions: Pieces that the accelerator's share is cut into.
-        shares: By provider, the accelerator's first.
-        left: Work that stays on the CPU.
-        casts: Quantisation at the graph's rim that stays there, which is in order.
-        cosine: Least similarity to the CPU's answers.
-        first_wrong: The first node whose result is another.
-        first_wrong_cosine: How far it is off.
-        reasons: Why it is not accepted, each with what to change.
+        partitions: Number of parts of the accelerator.
+        shares: Share of each provider, the accelerator first.
+        left: Nodes that stay on the CPU.
+        casts: Quantisation at the graph's inputs and outputs on the CPU, which is expected.
+        cosine: Least cosine with the CPU's answers.
+        first_wrong: The first node with a wrong result.
+        first_wrong_cosine: The cosine of this result.
+        reasons: Why it is not accepted, each with the remedy.
     """
 
     model: str
@@ -84,10 +84,10 @@ class OffloadReport(msgspec.Struct, frozen=True):
 
 
 def make_report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
-    """Examine a model as the gate does, without a limit of time, and profile it. Loads native code.
+    """Examine a model like the gate, but longer, and profile it. Loads native code.
 
     Raises:
-        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+        ModelError: The model cannot be opened even on the CPU, or the back end is unknown.
     """
     policy = gate.Policy.of(settings)
     chosen = backends.configured_backend(settings)
@@ -133,7 +133,7 @@ def _make_left(backend: str, nodes: Iterable[Node]) -> tuple[LeftNodes, ...]:
 
 
 def profile(chosen: Backend, model: Path) -> dict[str, float]:
-    """Milliseconds of kernels for each provider in one run, from the runtime's own profile.
+    """Measure the milliseconds of each provider's kernels in one run, with the runtime's profile.
 
     Raises:
         ModelError: The back end does not take the model.
@@ -158,11 +158,11 @@ def _profiling_session(chosen: Backend, model: Path, prefix: Path) -> Any:
 
 
 def mean_times(events: Iterable[Mapping[str, Any]], skipped: int = 0) -> dict[str, float]:
-    """Milliseconds of kernels for each provider in one run, the mean of a profile's runs.
+    """Return the milliseconds of each provider's kernels in one run, the mean over a profile's runs.
 
     Args:
-        events: Of a profile of onnxruntime's: each kernel's `dur` in microseconds, `args.provider`.
-        skipped: Runs at the beginning that do not count.
+        events: The events of an onnxruntime profile: each kernel's `dur` in microseconds, `args.provider`.
+        skipped: Number of first runs to ignore.
 
     Returns:
         By the providers' names; a compiled part counts for the provider whose name it begins with.

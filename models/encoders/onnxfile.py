@@ -1,4 +1,4 @@
-"""The few things that must be known of an ONNX file before a runtime opens it, read from its bytes.
+"""Read from the bytes of an ONNX file what must be known before a runtime opens it.
 
 An ONNX file is a protobuf message (onnx/onnx.proto); field numbers are named below. Reading the wire format takes less
 than the package that reads all of it, which boards do not have.
@@ -46,7 +46,7 @@ class Value(NamedTuple):
 
 
 class OnnxGraph(NamedTuple):
-    """What a graph consists of, weights left out."""
+    """The operations, inputs and outputs of a graph, without weights."""
 
     operations: tuple[Operation, ...]
     inputs: tuple[Value, ...]
@@ -65,7 +65,7 @@ class OnnxGraph(NamedTuple):
 
     @property
     def quantised(self) -> bool:
-        """Whether there is any quantisation in it."""
+        """Whether it has quantisation operations."""
         return any(one.op in {"QuantizeLinear", "DequantizeLinear"} for one in self.operations)
 
     @property
@@ -78,7 +78,7 @@ class OnnxGraph(NamedTuple):
 
 
 def read(path: Path) -> OnnxGraph:
-    """The graph of an ONNX file.
+    """Read the graph of an ONNX file.
 
     Raises:
         ModelError: The file cannot be read, or is no ONNX file.
@@ -92,7 +92,7 @@ def read(path: Path) -> OnnxGraph:
 
 
 def parse(model: bytes) -> OnnxGraph:
-    """The graph of a serialised model.
+    """Parse the graph of a serialised model.
 
     Raises:
         ValueError: These are not the bytes of a model, or they end too early.
@@ -119,7 +119,7 @@ def parse(model: bytes) -> OnnxGraph:
 
 
 def expose_tensor(model: bytes, tensor: str) -> bytes:
-    """The same model with one inner tensor as a further output, the last.
+    """Return the model with one inner tensor as an additional last output.
 
     Protobuf merges messages that follow one another, so a second graph with nothing but an output is all it takes;
     runtimes infer the output's type. Exposing changes what may be fused, so one tensor at a time is exposed.
@@ -129,10 +129,10 @@ def expose_tensor(model: bytes, tensor: str) -> bytes:
 
 
 def observable_operations(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]:
-    """Every operation that computes, with the tensor by which its result can be seen, in the graph's order.
+    """Return every operation that computes, with the tensor that shows its result, in the graph's order.
 
-    Behind an operation that is quantised and dequantised again this is what comes out of the latter, so that the group
-    stays whole that an accelerator takes together.
+    If the result is quantised and dequantised, this is the dequantised tensor, so that nodes which an accelerator runs
+    together stay together.
     """
     readers: dict[str, list[Operation]] = {}
     for one in graph.operations:
@@ -149,7 +149,7 @@ def observable_operations(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]
 
 
 def _result_of(tensor: str, readers: dict[str, list[Operation]], op: str) -> str:
-    """What an operation of this kind makes of a tensor, if one reads it."""
+    """Return the result of an operation of this kind that reads a tensor; the tensor itself if none does."""
     behind = (one for one in readers.get(tensor, ()) if one.op == op and one.inputs[0] == tensor and one.outputs)
     return next((one.outputs[0] for one in behind), tensor)
 
@@ -204,7 +204,7 @@ def _text(content: memoryview) -> str:
 
 
 def _fields(content: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Every field of a message: its number, and its bytes (borrowed) or its number."""
+    """Yield every field of a message: its field number, and its bytes (borrowed) or its integer."""
     at = 0
     while at < len(content):
         key, at = _varint(content, at)

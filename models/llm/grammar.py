@@ -54,18 +54,18 @@ class Matcher:
         self._check()
 
     @property
-    def ended(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether nothing more can come."""
         return bool(self._matcher.is_stopped())
 
-    def forced(self) -> list[int]:
+    def take_forced(self) -> list[int]:
         """Tokens that there is no choice about; they are taken."""
         numbers = self._matcher.compute_ff_tokens()
         if numbers:
             self._take(numbers)
         return list(numbers)
 
-    def best(self, logits: Logits) -> int:
+    def take_best(self, logits: Logits) -> int:
         """The likeliest of the tokens that may come next; it is taken.
 
         Args:

@@ -59,7 +59,7 @@ class Mapping:
         self._needed = round(_GROWS * manifest.weights.bytes)
         self.path = model / f"{_PREFIX}{key}"
 
-    def sealed(self) -> bool:
+    def is_sealed(self) -> bool:
         """Whether it is there and as it was made; reads it through, about a second a gigabyte."""
         try:
             seal = decode(files.read_bounded(self.path / _SEAL), _Seal)
@@ -72,12 +72,12 @@ class Mapping:
         for old in self._model.glob(f"{_PREFIX}*"):
             shutil.rmtree(old, ignore_errors=True)
 
-    def fits(self) -> bool:
+    def has_room(self) -> bool:
         """Whether the disk has room for it; the engine would be killed where it runs out."""
         return shutil.disk_usage(self._model).free > self._needed + _SPARE
 
     @contextmanager
-    def making(self) -> Iterator[Path]:
+    def build(self) -> Iterator[Path]:
         """Lend an empty folder; it becomes the mapping when all went well, and vanishes when not.
 
         Raises:

@@ -118,7 +118,7 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
 def _load_mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     """From a mapping that is there, else from one that is made; without one where there is no room for it."""
     weights = mapping.Mapping(model, f"{engine_version()}, {_ENGINE}")
-    if weights.sealed():
+    if weights.is_sealed():
         _verify(model, name, weights=False)
         try:
             return _try_out(model, name, options._replace(mapping=weights.path))
@@ -127,10 +127,10 @@ def _load_mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEng
             weights.discard()
     _verify(model, name)
     weights.sweep()  # before there is asked for room
-    if not weights.fits():
+    if not weights.has_room():
         log.warning("weights_not_mapped", of=name, reason="the disk has no room for them: they stay in memory")
         return _try_out(model, name, options)
-    with weights.making() as part:
+    with weights.build() as part:
         return _try_out(model, name, options._replace(mapping=part))
 
 

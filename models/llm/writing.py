@@ -66,10 +66,10 @@ def write(
         yield
         watch.go()
     first_s = watch.worked_s
-    while not matcher.ended and len(said) < most:
-        chosen = matcher.forced() or [matcher.best(session.logits)]
+    while not matcher.is_finished and len(said) < most:
+        chosen = matcher.take_forced() or [matcher.take_best(session.logits)]
         said += chosen
-        if matcher.ended or len(said) >= most or session.room < len(chosen):
+        if matcher.is_finished or len(said) >= most or session.room < len(chosen):
             break
         for _ in session.say(chosen):
             watch.pause()
@@ -80,7 +80,7 @@ def write(
     decoding_s = watch.worked_s - first_s
     return WrittenTokens(
         text=TokenDecoder(words).text(number for number in said if number not in stops),
-        complete=matcher.ended,
+        complete=matcher.is_finished,
         prompt=sum(map(len, parts)),
         cached=session.cached,
         output=len(said),

@@ -63,7 +63,7 @@ def measure(
         OSError: The result cannot be saved.
     """
     store = site.writable_models() if out is None else site.models
-    chosen = store.chosen(name)
+    chosen = store.choose(name)
     if chosen is None:
         raise ConfigError("no language model is in use: name one, or choose one with `pipeline models use NAME`")
     subject = _read_subject(chosen)

@@ -45,7 +45,7 @@ def list_models(state_dir: Path | None) -> list[str]:
     """Names of the installed language models."""
     from models.store import Store
 
-    return list({one.name for one in Store(_state_folder(state_dir)).installed()})
+    return list({one.name for one in Store(_state_folder(state_dir)).list_installed()})
 
 
 def list_boards() -> list[str]:

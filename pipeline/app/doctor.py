@@ -99,7 +99,7 @@ def _check_language_model(name: str, state: Path) -> tuple[Finding, ExaminedMode
     if name == _SILENT:
         return Finding("ok", "language model in use", "none, as configured: templates speak"), ExaminedModel()
     try:
-        chosen = Store(state).chosen(name)
+        chosen = Store(state).choose(name)
     except ConfigError as error:
         return Finding("trouble", "language model in use", str(error), "`pipeline models list`"), ExaminedModel()
     if chosen is None:

@@ -109,7 +109,7 @@ def ask_model(
         ConfigError: The model was never measured at finding notes.
         ModelError: The model cannot be used.
     """
-    scale = load_table().weighs(model.manifest) if model.manifest else None
+    scale = load_table().find_weighing(model.manifest) if model.manifest else None
     if scale is None:
         raise ConfigError(
             f"{model.name}/{model.version} was never measured at finding notes: judge with --model none, or pull "
@@ -128,6 +128,6 @@ def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequenc
     loaded = opening.open_model(model.path, EngineOptions(cores.threads()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
-        for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):
+        for _ in weigher.weigh(weigher.find_missing([(facts, notes)]), lambda _: False):
             pass
         yield _NoteScores(sight_of(facts), list(notes), weigher.scores(facts, notes))

@@ -91,7 +91,7 @@ class UsedModel(NamedTuple):
 
 def list_models(site: Site) -> Listing:
     """List the installed models, those that can be pulled, and the recipes."""
-    return Listing(str(site.models.root), tuple(map(_listed_model, site.models.installed())), load_table())
+    return Listing(str(site.models.root), tuple(map(_listed_model, site.models.list_installed())), load_table())
 
 
 def pull(
@@ -157,7 +157,7 @@ def use(site: Site, name: str) -> UsedModel:
     store = site.writable_models()
     tried = try_out(store.find(name))
     used = store.use(name)
-    return UsedModel(_listed_model(used), tried, bool(used.manifest and load_table().weighs(used.manifest)))
+    return UsedModel(_listed_model(used), tried, bool(used.manifest and load_table().find_weighing(used.manifest)))
 
 
 def try_out(one: Installed) -> TrialResult:

@@ -74,7 +74,7 @@ def search(path: Path, query: str) -> SearchResult:
         raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
     lexicon = words.load(config_file("words.toml"))
     finder = TextSearch(TagTable.load(catalog.verified_path("conse-minilm")), lexicon, open_sentences())
-    meant = finder.meant(query)
+    meant = finder.understand(query)
     if not meant.shares:
         raise ConfigError(
             f"`{query}` is no kind of thing or scene: pictures tell neither colours nor sizes, numbers or actions"

@@ -125,7 +125,7 @@ def evaluate_summaries(
 
 
 def _choose_model(store: Store, name: str) -> Installed:
-    found = store.chosen(name)
+    found = store.choose(name)
     if found is None:
         raise ConfigError(
             f"{store.root}: no model is in use: `pipeline models pull smollm2-135m`, then `pipeline models use` it"

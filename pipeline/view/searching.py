@@ -27,7 +27,7 @@ def show(search: SearchResult, most: int, *, as_json: bool) -> None:
 
 def _results_table(search: SearchResult, most: int) -> Table:
     near = ", ".join(f"{name} {share:.0%}" for name, share in search.meant.shares[:3])
-    left = f"; not told by pictures: {', '.join(search.meant.untold)}" if search.meant.untold else ""
+    left = f"; not told by pictures: {', '.join(search.meant.ignored)}" if search.meant.ignored else ""
     table = Table("fits", "incident", "time (UTC)", "camera", "what", "picture", title_justify="left")
     table.title = f"{make_printable(search.query)} (taken for: {near}{left})"
     for one in search.found[:most]:

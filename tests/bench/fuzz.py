@@ -448,7 +448,7 @@ class Manifests(Target):
         (self.folder / folder.MANIFEST).write_bytes(data)
         (self.work / "models/active.json").write_bytes(chance.choice((b'{"name":"a","version":"b"}', data)))
         store = Store(self.work)
-        store.installed()
+        store.list_installed()
         list(store.verify(""))
         with contextlib.suppress(PipelineError):
             store.active()

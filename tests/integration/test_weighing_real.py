@@ -38,9 +38,9 @@ model = open_model(Path(sys.argv[1]), EngineOptions())
 pairs = json.loads(sys.argv[2])
 found = []
 for order in (pairs, pairs[::-1]):
-    weigher = Weigher(model, Prompts.of(model.engine.encode), load_table().weighs(model.manifest))
+    weigher = Weigher(model, Prompts.of(model.engine.encode), load_table().find_weighing(model.manifest))
     for seen, note in order:
-        for _ in weigher.weigh(weigher.pairs_of([(seen, note)]), lambda _: False):
+        for _ in weigher.weigh(weigher.expand_pairs([(seen, note)]), lambda _: False):
             pass
     found.append([weigher.answer(seen, note) for seen, note in pairs])
 print(json.dumps(found), flush=True)

@@ -60,7 +60,7 @@ def test_a_mistake_in_the_table_is_named(text, named):
 
 
 def test_a_converted_model_is_listed_and_can_be_put_to_use(tiny, device):
-    assert (device.installed(), device.active()) == ([], None)
+    assert (device.list_installed(), device.active()) == ([], None)
     made = device.convert(tiny(), "tiny", ConversionOptions(), quiet)
     assert (made.name, made.version.split("-")[0], made.active) == ("tiny", "keep", False)
     assert made.path == device.root / "tiny" / made.version
@@ -80,7 +80,7 @@ def test_a_model_in_use_that_is_gone_is_told_of(tiny, device):
 def test_a_damaged_note_of_the_model_in_use_is_told_of(tiny, device, content):
     device.convert(tiny(), "tiny", ConversionOptions(), quiet)
     (device.root / "active.json").write_bytes(content.encode("latin-1"))
-    assert [one.active for one in device.installed()] == [False]
+    assert [one.active for one in device.list_installed()] == [False]
     with pytest.raises(ConfigError, match=r"active.json cannot be read: choose"):
         device.active()
     device.use("tiny")
@@ -112,7 +112,7 @@ def test_versions_lie_side_by_side_and_have_to_be_named(tiny, device):
     path = tiny()
     one = device.convert(path, "tiny", ConversionOptions(), quiet)
     other = device.convert(path, "tiny", ConversionOptions("mixed"), quiet)
-    assert [found.version for found in device.installed()] == sorted([one.version, other.version])
+    assert [found.version for found in device.list_installed()] == sorted([one.version, other.version])
     with pytest.raises(ConfigError, match=f"several versions, name one: tiny/{one.version}, tiny/{other.version}"):
         device.use("tiny")
     assert device.use(f"tiny/{other.version}").version == other.version
@@ -164,7 +164,7 @@ def test_what_was_pulled_is_converted_and_its_file_kept_only_if_asked_for(tiny, 
     assert (made.name, made.manifest.recipe) == ("qwen2.5-coder-0.5b", "keep-b128")
     assert made.manifest.licence == "Apache-2.0 upstream"
     assert (device.root / "downloads").exists() == keep
-    assert device.installed() == [made]
+    assert device.list_installed() == [made]
 
 
 def test_the_commands_convert_list_use_and_verify(tiny, command, monkeypatch):

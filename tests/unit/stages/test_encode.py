@@ -30,7 +30,7 @@ def stage(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize(("left", "reason"), [("running", "a process ended or hung in it"), ("given_up", "it failed")])
+@pytest.mark.parametrize(("left", "reason"), [("running", "a process ended or hung in it"), ("abandoned", "it failed")])
 def test_an_accelerator_that_took_a_process_with_it_is_not_opened_again(tmp_path, monkeypatch, left, reason):
     StateFile(tmp_path / "encode.mark", 0).set(left)
     monkeypatch.setattr(gate, "admit", lambda *_: pytest.fail("it was opened"))
@@ -39,7 +39,7 @@ def test_an_accelerator_that_took_a_process_with_it_is_not_opened_again(tmp_path
     (report,) = encode.begin()
     assert (report.state, report.details["runs_on"]) == ("fallback", "cpu")
     assert reason in report.details["reason"]
-    assert StateFile(tmp_path / "encode.mark", 1).state() == "given_up"
+    assert StateFile(tmp_path / "encode.mark", 1).state() == "abandoned"
 
 
 @pytest.mark.parametrize("state", ["loaded", "fallback", "rejected"])

@@ -25,7 +25,7 @@ class TestTrial:
         Trial(tmp_path / "attempts").begin(0)
         life = Trial(tmp_path / "attempts")
         life.begin(1)
-        life.passed()
+        life.record_answer()
         assert Trial(tmp_path / "attempts").begin(2) == 0
 
     def test_a_damaged_count_is_none(self, tmp_path):

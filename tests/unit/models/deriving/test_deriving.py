@@ -271,18 +271,18 @@ def test_a_quantised_graph_is_opened_up_and_closed_again(quantised):
     source, made = (onnx.load(path) for path in quantised)
     opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
     assert [layer.op for layer in opened.layers] == ["Conv", "Conv", "GlobalAveragePool", "Gemm"]
-    assert similar(opened.without(()), made) == pytest.approx(1, abs=1e-6)
-    free = opened.only(())
+    assert similar(opened.leave_out(()), made) == pytest.approx(1, abs=1e-6)
+    free = opened.quantise_only(())
     assert "QuantizeLinear" not in onnxes.kinds(free)
     assert similar(free, source) == pytest.approx(1, abs=1e-4)  # but for ranges, to which it is clipped
     assert similar(made, source) < similar(free, source)
-    onnx.checker.check_model(opened.only({"c2"}))
+    onnx.checker.check_model(opened.quantise_only({"c2"}))
 
 
 def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
     source, made = (onnx.load(path) for path in quantised)
     opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
-    kept = opened.without({"c1"})
+    kept = opened.leave_out({"c1"})
     read = next(list(node.input) for node in kept.graph.node if node.name == "c1")
     weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in kept.graph.initializer}
     before = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in source.graph.initializer}
@@ -292,9 +292,13 @@ def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
 def test_a_layer_without_weights_of_its_own_is_spared_with_its_neighbours(quantised):
     source, made = (onnx.load(path) for path in quantised)
     known = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
-    assert known.spared("c1") == ("c1",)
-    assert known.spared("pooled") == ("pooled", "c2")  # what flattens behind it is no layer
-    assert QuantisedGraph(made, {}).spared("c2") == ("c2", "c1", "pooled")  # what its weights were is not known
+    assert known.layers_to_leave_out("c1") == ("c1",)
+    assert known.layers_to_leave_out("pooled") == ("pooled", "c2")  # what flattens behind it is no layer
+    assert QuantisedGraph(made, {}).layers_to_leave_out("c2") == (
+        "c2",
+        "c1",
+        "pooled",
+    )  # what its weights were is not known
 
 
 def test_a_scan_tells_every_layer_the_worst_first(quantised):
@@ -307,7 +311,7 @@ def test_a_scan_tells_every_layer_the_worst_first(quantised):
     assert 0 < found.rows[0].alone <= found.whole * 2
     assert told[-1] == (8, 8)
     best = max(found.rows, key=lambda row: row.regained)
-    assert found.chosen(1) == (best.name, *best.near)
+    assert found.choose(1) == (best.name, *best.near)
 
 
 def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
@@ -317,14 +321,14 @@ def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
     shown = gate.make_probes((1, 3, 224, 224), 1)
     free, stem, whole = (
         gate.collect_answers(BoundEncoder(open_cpu_session(model.SerializeToString()), CPU), shown)
-        for model in (opened.only(()), opened.only({"/_conv_stem/Conv"}), opened.without(()))
+        for model in (opened.quantise_only(()), opened.quantise_only({"/_conv_stem/Conv"}), opened.leave_out(()))
     )
     assert 1 > gate.min_cosine(stem, free) > gate.min_cosine(whole, free) > 0.99
 
 
 def test_the_runtimes_optimiser_leaves_a_layer_that_was_left_in_float32_so():
     opened = QuantisedGraph(onnx.load(catalog.model_path("efficientnet-lite0-224-int8")), {})
-    model = opened.without({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
+    model = opened.leave_out({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
     shown = gate.make_probes((1, 3, 224, 224), 1)
     found = [
         gate.collect_answers(BoundEncoder(open_cpu_session(model, optimised=asked), CPU), shown)

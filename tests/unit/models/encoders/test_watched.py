@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.encoders import watched
-from models.encoders.watched import StateFile, Watched
+from models.encoders.watched import StateFile, WatchedEncoder
 
 
 class Device:
@@ -66,19 +66,19 @@ def mark(tmp_path):
 )
 def test_a_device_that_fails_is_given_up_and_the_picture_is_encoded_on_the_processor(monkeypatch, mark, way, reason):
     monkeypatch.setattr(watched, "_PROBE_INTERVAL", 5)
-    encoder, truth = Watched(Device(way), Device, 0.99, mark), Device()
+    encoder, truth = WatchedEncoder(Device(way), Device, 0.99, mark), Device()
     for value in range(1, 9):
         found, right = shown(encoder, value), shown(truth, value)
         if encoder.fault or way != "drifts":
             assert found.tolist() == right.tolist()
     assert reason in encoder.fault
-    assert mark.state() == "given_up"
+    assert mark.state() == "abandoned"
     assert encoder.placement() == ""
 
 
 def test_a_device_that_works_is_kept(monkeypatch, mark):
     monkeypatch.setattr(watched, "_PROBE_INTERVAL", 2)
-    encoder = Watched(Device(), Device, 0.99, mark)
+    encoder = WatchedEncoder(Device(), Device, 0.99, mark)
     answers = [shown(encoder, value).tolist() for value in (1, 2, 2, 3)]
     assert answers[1] == answers[2] != answers[3]
     assert (encoder.fault, mark.state()) == ("", "idle")
@@ -92,10 +92,10 @@ def test_the_next_process_knows_that_one_ended_in_a_run(tmp_path):
 
 
 def test_what_was_given_up_stays_so_until_the_daemon_starts_anew(tmp_path):
-    StateFile(tmp_path / "mark", 0).set("given_up")
+    StateFile(tmp_path / "mark", 0).set("abandoned")
     second = StateFile(tmp_path / "mark", 1)
     second.set("idle")
-    assert second.state() == "given_up"
+    assert second.state() == "abandoned"
     assert StateFile(tmp_path / "mark", 0).state() == "idle"
 
 

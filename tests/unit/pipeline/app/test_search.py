@@ -60,9 +60,9 @@ def found(tmp_path):
     ],
 )
 def test_a_query_is_taken_for_the_things_it_names(query, taken_for, untold):
-    meant = FINDER.meant(query)
+    meant = FINDER.understand(query)
     assert [name for name, _ in meant.shares] == taken_for
-    assert meant.untold == untold
+    assert meant.ignored == untold
 
 
 def test_what_is_named_ranks_first():

@@ -60,8 +60,8 @@ def write():
     def written(known, seed=0):
         choice = np.random.default_rng(seed)
         matcher, said = grammars.matcher(build_grammar(known)), []
-        while not matcher.ended:
-            said += matcher.forced() or [matcher.best(choice.standard_normal(258).astype(np.float32))]
+        while not matcher.is_finished:
+            said += matcher.take_forced() or [matcher.take_best(choice.standard_normal(258).astype(np.float32))]
         text = TokenDecoder(words).text(number for number in said if number not in words.stops)
         assert text.startswith(" ")
         return text[1:]
