@@ -1,4 +1,4 @@
-"""A conversion, pass by pass: each is compared with the source, and one that left undone what it is for ends it."""
+"""Run a conversion pass by pass; the result of each pass is compared with the source model."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
-"""What tools raise where a graph is not as they think; they have no errors of their own."""
+"""Errors of tools on unexpected graphs; they have no error classes of their own."""
 
 
 def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
@@ -59,7 +59,7 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
         report: Called with how far it is, and at the end with what came of it.
 
     Raises:
-        ModelError: A pass left undone what it is for, the answers are no longer the source's, or a runtime refused.
+        ModelError: A pass left operations that it should replace, the answers differ too much, or a runtime failed.
     """
     with _quiet_tools(folder / _WORK):
         try:
@@ -70,11 +70,11 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
 
 @contextmanager
 def _quiet_tools(work: Path) -> Iterator[None]:
-    """Let tools write into a folder that vanishes, and keep to themselves what is in order."""
+    """Let tools write into a temporary folder, and hide their harmless warnings."""
     before, level = tempfile.tempdir, logging.getLogger().level
     work.mkdir()
     tempfile.tempdir = str(work)
-    logging.getLogger().setLevel(logging.ERROR)  # the quantiser warns of what was done before it was called
+    logging.getLogger().setLevel(logging.ERROR)  # the quantiser warns of steps that were done before
     ort.set_default_logger_severity(_ERRORS)
     try:
         yield
@@ -86,10 +86,10 @@ def _quiet_tools(work: Path) -> Iterator[None]:
 
 
 class _Conversion:
-    """One conversion under way."""
+    """A running conversion."""
 
     def __init__(self, ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
-        self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, report
+        self._ready, self._folder, self._work, self._report = ready, folder, folder / _WORK, report
         self._job: EncoderJob = ready.job
         _check_whole(ready.job.model)
         baseline = backends.open_baseline(ready.job.model)
@@ -103,10 +103,10 @@ class _Conversion:
         at = self._job.model
         self._look_at_unused()
         for number, name in enumerate(self._ready.steps):
-            self._told(ConversionProgress(name))
+            self._report(ConversionProgress(name))
             if name in _QUANTISING and (self._job.scan or self._job.worst):
                 found = self._scan_layers(name, at)
-                self._told(ConversionProgress(scan=found))
+                self._report(ConversionProgress(scan=found))
                 if not self._job.keep:
                     return
                 if self._job.worst:
@@ -119,7 +119,7 @@ class _Conversion:
         self._finish(at)
 
     def _look_at_unused(self) -> None:
-        """Read pictures that no pass will, as the operator takes them for whole. Raises ModelError: one is not."""
+        """Read pictures that no pass needs, as the operator expects a check. Raises ModelError for a damaged one."""
         if self._ready.facts.calibration is None:
             for file in self._ready.pictures:
                 read(file, 2)
@@ -134,14 +134,14 @@ class _Conversion:
                 shape,
                 self._job.reading,
                 ready.pictures,
-                lambda given, most: self._told(ConversionProgress(name, given, most)),
+                lambda given, most: self._report(ConversionProgress(name, given, most)),
                 drawn=calibration.count if calibration else 0,
             )
 
         return PassTools(pictures, self._keep, self._job.soc)
 
     def _check_treated(self, name: str, made: Path) -> None:
-        """Raise ModelError, which names them, if operations are left that the pass is there to replace."""
+        """Raise a ModelError that names operations which the pass should have replaced."""
         treats = targets.PASSES[name].treats
         left = [one for one in onnxfile.read(made).operations if one.op in treats]
         if not left:
@@ -167,7 +167,7 @@ class _Conversion:
         self._passed.append(PassOutcome(name, matched, round(similar, 6), note))
 
     def _open_encoder(self, name: str, made: Path) -> Any:
-        """What was made, opened where it runs."""
+        """Open the result of a pass where it runs."""
         if name != _COMPILED:
             return backends.open_baseline(made)
         session = open_on_qnn(made, self._job.soc)
@@ -186,7 +186,7 @@ class _Conversion:
         PASSES[name](at, trial, self._pass_tools(name)._replace(keep=()))
 
         def report(done: int, most: int) -> None:
-            self._told(ConversionProgress("scan", done, most))
+            self._report(ConversionProgress("scan", done, most))
 
         return scanning.scan(trial, at, self._probes, report)
 
@@ -210,11 +210,11 @@ class _Conversion:
             bytes=found.bytes,
         )
         shutil.rmtree(self._work)
-        self._told(ConversionProgress(manifest=artefact.write(self._folder, manifest)))
+        self._report(ConversionProgress(manifest=artefact.write(self._folder, manifest)))
 
 
 def _check_whole(model: Path) -> None:
-    """Raise ModelError where weights lie beside the file: its hash would not be theirs."""
+    """Raise ModelError if weights are in a separate file, which the hash would not cover."""
     tensors = onnx.load(model, load_external_data=False).graph.initializer
     if any(onnx.external_data_helper.uses_external_data(tensor) for tensor in tensors):
         raise ModelError(f"{model} keeps its weights in another file: save it as one, by onnx.load and onnx.save")

@@ -1,4 +1,4 @@
-"""What is to be converted, planned: everything that can be refused before any native code runs has been."""
+"""Plan a conversion, and refuse everything that can be refused before native code runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from models.encoders.onnxfile import OnnxGraph
 
 DRAWN = "probes"
-"""In place of a folder: pictures from the gate's seed. They show no place, so ranges may be too narrow or too wide."""
+"""The name for drawn pictures instead of a folder; they show no real place, so ranges may be wrong."""
 
 _PROBES = 16  # that are drawn where the operator asks for them
 _PICTURE = 4  # axes
@@ -32,19 +32,19 @@ _PACKAGES = {"onnxruntime_qnn": "onnxruntime-qnn"}
 
 
 class EncoderJob(NamedTuple):
-    """What an operator asks for.
+    """The request for a conversion.
 
     Attributes:
         model: An ONNX file.
         target: A row of `targets.TARGETS`.
-        named: What the operator calls the model: the file, or a name of the catalogue.
-        soc: The chip, as its provider's `soc_model` has it.
-        calibration: A folder of pictures, `probes`, or nothing.
-        reading: How the model wants its picture.
-        eight_bit: Quantise it where the target leaves that open.
-        keep: Layers to leave in higher precision: names, or one number, of those that a scan finds most worth it.
-        scan: Find out what quantising each layer costs.
-        least: Of the cosine with the source's answers behind every pass, 0..1.
+        named: The operator's name of the model: the file, or a name of the catalogue.
+        soc: The chip, as `soc_model` of its provider; empty: none.
+        calibration: A folder of pictures, `probes`, or empty.
+        reading: The picture format of the model.
+        eight_bit: Whether to quantise, if the target leaves it open.
+        keep: Layers to keep in higher precision: names, or one number of layers that a scan chooses.
+        scan: Whether to measure the cost of quantising each layer.
+        least: Least cosine with the source's answers after every pass, 0..1.
     """
 
     model: Path
@@ -60,21 +60,21 @@ class EncoderJob(NamedTuple):
 
     @property
     def worst(self) -> int:
-        """So many layers are kept as a scan finds; 0: those that are named."""
+        """Number of layers that a scan chooses to keep; 0 if layers are named."""
         return int(self.keep[0]) if len(self.keep) == 1 and self.keep[0].isdecimal() else 0
 
 
 class PlannedEncoder(NamedTuple):
-    """A job that was planned.
+    """A planned job.
 
     Attributes:
-        job: What was asked for.
-        graph: Of the model.
-        steps: Names of passes, in their order.
-        pictures: For ranges, looked at even where they are not needed; empty: they are drawn, or none were given.
-        facts: All that changes the bytes.
-        name: Of the folder.
-        command: What does it again.
+        job: The request.
+        graph: The model's graph.
+        steps: Names of the passes, in their order.
+        pictures: Pictures for ranges, checked even if not needed; empty: they are drawn, or none are given.
+        facts: Everything that changes the bytes.
+        name: Name of the folder.
+        command: The command that repeats it.
     """
 
     job: EncoderJob
@@ -87,10 +87,10 @@ class PlannedEncoder(NamedTuple):
 
 
 def plan(job: EncoderJob) -> PlannedEncoder:
-    """Check a job and find out what it will do.
+    """Check a job and plan its passes.
 
     Raises:
-        ConfigError: Options that do not go together, or one that is missing.
+        ConfigError: Options contradict each other, or one is missing.
         ModelError: The model cannot be converted, a package is missing, or there are no pictures.
     """
     check_name(job.model)
@@ -130,13 +130,13 @@ def plan(job: EncoderJob) -> PlannedEncoder:
 
 
 def repeat_command(job: EncoderJob) -> str:
-    """What an operator writes to have it done again."""
+    """Return the command that repeats a job."""
     named, eight_bit = job.named or str(job.model), job.eight_bit
     return make_command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
 
 
 def _check_numbers(job: EncoderJob) -> None:
-    """Raise ConfigError: a number is none that can be meant."""
+    """Raise ConfigError for numbers that cannot be right."""
     if job.soc and not is_soc(job.soc):
         raise ConfigError(f"--soc {job.soc}: the chip is {SOC}")
     if job.keep == ("0",):
@@ -150,7 +150,7 @@ def _check_numbers(job: EncoderJob) -> None:
 
 
 def _check_used(job: EncoderJob, target: Target, *, eight_bit: bool) -> None:
-    """Raise ConfigError: an option is given that the target makes no use of."""
+    """Raise ConfigError for an option that the target does not use."""
     if job.soc and not target.soc:
         raise ConfigError(f"--soc is of qnn, which compiles for one chip: leave it for {job.target}")
     if job.calibration and not eight_bit:
@@ -159,13 +159,13 @@ def _check_used(job: EncoderJob, target: Target, *, eight_bit: bool) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raise ConfigError: tools cannot be told of a file whose name is no text."""
+    """Raise ConfigError for a file name that is not UTF-8, as tools cannot open it."""
     if not str(path).isprintable():
         raise ConfigError(f"{os.fsencode(path)!r}: a name that can be written as text is wanted: rename it")
 
 
 def _check_encoder(job: EncoderJob, source: str) -> None:
-    """Raise ModelError: it is one of ours that is no encoder."""
+    """Raise ModelError for a bundled model that is no encoder."""
     for row in catalog.CATALOG:
         if row.sha256 == source and row.name not in catalog.ENCODERS:
             raise ModelError(f"{job.model} is {row.name}, no encoder ({row.what}): convert what [encode] model names")
@@ -179,7 +179,7 @@ def _check_layout(job: EncoderJob, shape: list[int]) -> None:
 
 
 def _check_eight_bit(job: EncoderJob) -> bool:
-    """Whether it will be quantised. Raises ConfigError: that is asked for where it cannot be."""
+    """Tell whether the model will be quantised. Raises ConfigError if the target does not allow the request."""
     if job.target not in targets.TARGETS:
         return False  # `steps` says which there are
     fixed = targets.TARGETS[job.target].eight_bit
@@ -198,7 +198,7 @@ def _is_scan_only(job: EncoderJob) -> bool:
 
 
 def check_packages(packages: dict[str, str]) -> None:
-    """Raise ModelError unless packages are there, given as import name to the extra of ours that brings it."""
+    """Raise ModelError if a package is missing; `packages` maps import names to our extras."""
     missing = {name: extra for name, extra in packages.items() if importlib.util.find_spec(name) is None}
     if missing:
         names, extras = ", ".join(missing).replace("_", "-"), ",".join(sorted(set(missing.values())))
@@ -221,7 +221,7 @@ def _find_calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...
 
 
 def configuration_lines(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
-    """The `[encode]` table that uses an artefact, with absolute paths; lines of TOML.
+    """Return the `[encode]` table that uses an artefact, with absolute paths, as lines of TOML.
 
     Args:
         ready: What was converted.

@@ -53,14 +53,14 @@ class PassTools(NamedTuple):
 
 
 class PassChange(NamedTuple):
-    """What a pass did: how many places of the graph it changed, and what else is to be known."""
+    """The result of a pass: number of changed places in the graph, and a remark."""
 
     matched: int
     note: str = ""
 
 
 def prepare(source: Path, into: Path, _: PassTools) -> PassChange:
-    """What is constant is computed, batch normalisation goes into convolutions, every tensor's shape is told.
+    """Compute constants, merge batch normalisation into convolutions, and infer the shape of every tensor.
 
     Layer normalisation that is spelt out becomes one operation here, if there is one in the version of operators; so
     that version is raised first.
@@ -82,7 +82,7 @@ def prepare(source: Path, into: Path, _: PassTools) -> PassChange:
 
 
 def fuse(source: Path, into: Path, _: PassTools) -> PassChange:
-    """GELU and layer normalisation, spelt out, become one operation each."""
+    """Replace GELU and layer normalisation by one operation each."""
     model = onnx.load(source)
     if is_quantised(model):
         onnx.save(model, into)
@@ -101,17 +101,17 @@ def fuse(source: Path, into: Path, _: PassTools) -> PassChange:
 
 
 def gelu_sigmoid(source: Path, into: Path, _: PassTools) -> PassChange:
-    """GELU in a form that every accelerator runs."""
+    """Write GELU in a form that every accelerator runs."""
     return _rewrite(source, into, gelu.to_sigmoid)
 
 
 def gelu_erf(source: Path, into: Path, _: PassTools) -> PassChange:
-    """The operation Gelu spelt out, as RKNN fuses it."""
+    """Replace the operation Gelu by an expression that RKNN fuses."""
     return _rewrite(source, into, gelu.to_erf)
 
 
 def min_clip(source: Path, into: Path, _: PassTools) -> PassChange:
-    """Min of a number becomes Clip; of two tensors a - Relu(a - b)."""
+    """Replace Min with a number by Clip, Min of two tensors by a - Relu(a - b)."""
     model = onnx.load(source)
     numbers = {tensor.name: tensor for tensor in model.graph.initializer if _is_single(tensor)}
     nodes: list[onnx.NodeProto] = []
@@ -147,7 +147,7 @@ def min_clip(source: Path, into: Path, _: PassTools) -> PassChange:
 
 
 def opset_19(source: Path, into: Path, _: PassTools) -> PassChange:
-    """Operators of version 19 at most. Raises ModelError: one has no older form."""
+    """Convert operators to version 19. Raises ModelError if one has no older form."""
     model = onnx.load(source)
     was = _opset_version(model)
     if was > _MOST_RKNN:
@@ -161,7 +161,7 @@ def opset_19(source: Path, into: Path, _: PassTools) -> PassChange:
 
 
 def lift(source: Path, into: Path, _: PassTools) -> PassChange:
-    """Constants become initializers."""
+    """Turn constants into initializers."""
     model = ir.load(source)
     before = sum(node.op_type == "Constant" for node in model.graph)
     ir.passes.common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
@@ -170,45 +170,45 @@ def lift(source: Path, into: Path, _: PassTools) -> PassChange:
     return PassChange(before - sum(node.op_type == "Constant" for node in model.graph))
 
 
-def quantise_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
-    """8 bit as QNN wants it."""
+def quantise_qnn(source: Path, into: Path, tools: PassTools) -> PassChange:
+    """Quantise to 8 bit for QNN."""
 
     def done() -> None:
         kinds = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QUInt8}
-        made = get_qnn_qdq_config(str(source), means.pictures(), nodes_to_exclude=list(means.keep) or None, **kinds)
+        made = get_qnn_qdq_config(str(source), tools.pictures(), nodes_to_exclude=list(tools.keep) or None, **kinds)
         quantize(str(source), str(into), made)
 
-    return _quantise(source, into, means, done)
+    return _quantise(source, into, tools, done)
 
 
-def quantise(source: Path, into: Path, means: PassTools) -> PassChange:
-    """8 bit, weights by channel."""
+def quantise(source: Path, into: Path, tools: PassTools) -> PassChange:
+    """Quantise to 8 bit, with weights by channel."""
 
     def done() -> None:
         kinds = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8, "per_channel": True}
-        how = {"quant_format": QuantFormat.QDQ, "nodes_to_exclude": list(means.keep)}
-        quantize_static(str(source), str(into), means.pictures(), **how, **kinds)
+        how = {"quant_format": QuantFormat.QDQ, "nodes_to_exclude": list(tools.keep)}
+        quantize_static(str(source), str(into), tools.pictures(), **how, **kinds)
 
-    return _quantise(source, into, means, done)
+    return _quantise(source, into, tools, done)
 
 
-def compile_qnn(source: Path, into: Path, means: PassTools) -> PassChange:
-    """A context binary for one chip, within an ONNX file. Raises ModelError: the provider does not take the model."""
+def compile_qnn(source: Path, into: Path, tools: PassTools) -> PassChange:
+    """Compile a context binary for one chip, in an ONNX file. Raises ModelError if the provider refuses the model."""
     row = backends.BACKENDS["qnn"]
     chosen = load_provider(row.module)
     if chosen.best is None:
         raise ModelError(f"{chosen.name} offers no device on this machine, so nothing can be compiled for it here")
     made = make_options()
     made.log_severity_level = _ERRORS
-    made.add_provider_for_devices([chosen.best.handle], {**row.options, "soc_model": means.soc})
+    made.add_provider_for_devices([chosen.best.handle], {**row.options, "soc_model": tools.soc})
     try:
         ort.ModelCompiler(made, str(source), embed_compiled_data_into_model=True).compile_to_file(str(into))
     except FAULTS as error:
-        raise ModelError(f"{chosen.name} cannot compile the model for soc_model {means.soc}: {error}") from error
+        raise ModelError(f"{chosen.name} cannot compile the model for soc_model {tools.soc}: {error}") from error
     if not into.exists():
-        raise ModelError(f"{chosen.name} compiled nothing of the model for soc_model {means.soc}")
+        raise ModelError(f"{chosen.name} compiled nothing of the model for soc_model {tools.soc}")
     return PassChange(
-        sum(node.op == "EPContext" for node in onnxfile.read(into).operations), f"for soc_model {means.soc}"
+        sum(node.op == "EPContext" for node in onnxfile.read(into).operations), f"for soc_model {tools.soc}"
     )
 
 
@@ -227,18 +227,18 @@ PASSES: dict[str, Callable[[Path, Path, PassTools], PassChange]] = {
         compile_qnn,
     )
 }
-"""By the names of the table."""
+"""The passes by their names in the table."""
 
 
-def _quantise(source: Path, into: Path, means: PassTools, done: Callable[[], None]) -> PassChange:
-    """Quantise, or open up what was quantised before where layers are kept."""
+def _quantise(source: Path, into: Path, tools: PassTools, done: Callable[[], None]) -> PassChange:
+    """Quantise; of a model that is quantised already, only leave out the layers to keep."""
     model = onnx.load(source)
-    _check_names(model, means.keep)
+    _check_names(model, tools.keep)
     if is_quantised(model):
         opened = QuantisedGraph(model, {})
-        onnx.save(opened.leave_out(means.keep) if means.keep else model, into)
+        onnx.save(opened.leave_out(tools.keep) if tools.keep else model, into)
         return PassChange(
-            len(means.keep), f"quantised before, {len(opened.layers) - len(means.keep)} layers as they were"
+            len(tools.keep), f"quantised before, {len(opened.layers) - len(tools.keep)} layers as they were"
         )
     done()
     return PassChange(len(QuantisedGraph(onnx.load(into), {}).layers))
@@ -280,6 +280,6 @@ def _is_single(tensor: onnx.TensorProto) -> bool:
 
 
 def open_on_qnn(model: Path, soc: str) -> Any:
-    """A session of a compiled model, on the device or its emulator. Raises ModelError: it does not take it."""
+    """Open a session of a compiled model, on the device or its emulator. Raises ModelError if it fails."""
     row = backends.BACKENDS["qnn"]
     return open_plugin_session(load_provider(row.module), model, {**row.options, "soc_model": soc})

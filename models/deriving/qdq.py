@@ -1,8 +1,8 @@
-"""Quantised graphs, opened up again: the same model with only some of its layers quantised.
+"""Make variants of a quantised graph in which only some layers are quantised.
 
-A layer that is quantised reads what was rounded to 8 bit, and what it makes is rounded. Where no layer at either end of
-a tensor asks for it, the pair of QuantizeLinear and DequantizeLinear becomes a Clip to the range it had, since that
-range may stand for a ReLU that the quantiser left out. Weights become what they were before, where that is known.
+Inputs and outputs of a quantised layer are rounded to 8 bit. If neither layer at a tensor is quantised, its pair of
+QuantizeLinear and DequantizeLinear becomes a Clip to its range, since that range may replace a ReLU that the quantiser
+removed. Weights get their original values, if these are known.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ _MOVES = frozenset(
     {"Concat", "Expand", "Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"}
     | {"Unsqueeze", "Constant", _QUANTISE, _DEQUANTISE}
 )
-"""Operations that compute nothing: what they cost is what their neighbours cost."""
+"""Operations that compute nothing; their cost is that of their neighbours."""
 
 
 class Layer(NamedTuple):
-    """An operation that reads what was quantised: its node's name, and its kind."""
+    """An operation with quantised inputs: its node's name, and its kind."""
 
     name: str
     op: str
 
 
 def is_quantised(model: onnx.ModelProto) -> bool:
-    """Whether there is any quantisation in a graph."""
+    """Tell whether a graph has quantisation operations."""
     return any(node.op_type in {_QUANTISE, _DEQUANTISE} for node in model.graph.node)
 
 
 class QuantisedGraph:
-    """A quantised graph with what is needed to open it up.
+    """A quantised graph of which variants can be made.
 
     Args:
-        model: With QuantizeLinear and DequantizeLinear in pairs.
-        weights: What weights were before they were quantised, by their names; empty: that is not known.
+        model: The graph, with pairs of QuantizeLinear and DequantizeLinear.
+        weights: Original weights by name; empty if unknown.
     """
 
     def __init__(self, model: onnx.ModelProto, weights: Mapping[str, onnx.TensorProto]) -> None:
@@ -62,15 +62,15 @@ class QuantisedGraph:
         self._reads = [(name, node.name) for node in model.graph.node if node.name in names for name in node.input]
 
     def quantise_only(self, names: Collection[str]) -> onnx.ModelProto:
-        """The same model with these layers quantised, and no others."""
+        """Return the model with only these layers quantised."""
         return _Dequantiser(self._model, self._before, self._constants, self._makers, frozenset(names)).build()
 
     def leave_out(self, names: Collection[str]) -> onnx.ModelProto:
-        """The same model with these layers not quantised, and all others."""
+        """Return the model with all layers quantised but these."""
         return self.quantise_only({layer.name for layer in self.layers}.difference(names))
 
     def layers_to_leave_out(self, name: str) -> tuple[str, ...]:
-        """The layers to leave out for one of them to be spared.
+        """Return the layers that must be left out so that one of them is not quantised.
 
         That is the layer alone where its own weights are then what they were. Of any other, all that is rounded lies
         between it and its neighbours, which round it as long as they are quantised: they are left out with it.
@@ -83,12 +83,12 @@ class QuantisedGraph:
         return (name, *(one.name for one in self.layers if one.name in near and one.name != name))
 
     def _is_known_weight(self, tensor: str) -> bool:
-        """Whether a dequantised tensor is a weight of which is known what it was."""
+        """Tell whether a dequantised tensor is a weight with known original values."""
         maker = self._makers.get(tensor)
         return maker is not None and maker.input[0].removesuffix("_quantized") in self._before
 
     def _unrounded(self, tensor: str) -> str:
-        """What a dequantised tensor was before it was rounded; of others, themselves."""
+        """Return the name of a dequantised tensor before it was rounded; other names unchanged."""
         if not self._is(tensor, _DEQUANTISE) or not self._is(self._makers[tensor].input[0], _QUANTISE):
             return tensor
         return str(self._makers[self._makers[tensor].input[0]].input[0])
@@ -98,7 +98,7 @@ class QuantisedGraph:
 
 
 class _Dequantiser:
-    """One copy of a graph in the making."""
+    """Builds one variant of a graph."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Dequantiser:
         self._model, self._before, self._constants, self._makers = model, before, constants, makers
         self._chosen = chosen
         self._tensors: dict[str, onnx.TensorProto] = {}
-        self._clips: dict[str, list[onnx.NodeProto]] = {}  # by the QuantizeLinear that they stand for
+        self._clips: dict[str, list[onnx.NodeProto]] = {}  # by the QuantizeLinear that they replace
 
     def build(self) -> onnx.ModelProto:
         results = {value.name for value in self._model.graph.output}
@@ -136,7 +136,7 @@ class _Dequantiser:
         return self._assemble(_needed_nodes(nodes, results))
 
     def _rewire(self, node: onnx.NodeProto) -> onnx.NodeProto:
-        """A node that reads what it shall: rounded where it or the maker is chosen, else as it was before."""
+        """Return a node with new inputs: rounded ones if it or their maker is quantised, else original ones."""
         inputs = [name if self._is_unchanged(name, node) else self._float_name(name) for name in node.input]
         if inputs == list(node.input):
             return node
@@ -147,7 +147,7 @@ class _Dequantiser:
         return build
 
     def _is_unchanged(self, tensor: str, reader: onnx.NodeProto) -> bool:
-        """Whether a reader gets a tensor as it is: it was never quantised, or one of its two ends is chosen."""
+        """Tell whether a reader gets a tensor unchanged: it was never quantised, or one of its ends is quantised."""
         maker = self._makers.get(tensor)
         if maker is None or maker.op_type != _DEQUANTISE:
             return True
@@ -156,7 +156,7 @@ class _Dequantiser:
         return reader.name in self._chosen or (made_by is not None and made_by.name in self._chosen)
 
     def _float_name(self, tensor: str) -> str:
-        """The name of what stands for a dequantised tensor where it is not quantised; of others, their own."""
+        """Return the name of the float tensor that replaces a dequantised one; other names unchanged."""
         maker = self._makers.get(tensor)
         if maker is None or maker.op_type != _DEQUANTISE:
             return tensor
@@ -166,7 +166,7 @@ class _Dequantiser:
         return self._float_weight(tensor, maker, source)
 
     def _clip_nodes(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-        """What stands for a pair: a Clip to the range that its 8 bit can hold, made once."""
+        """Return the Clip to the 8 bit range that replaces a pair, made once."""
         if node.output[0] not in self._clips:
             name, source = f"{node.name or node.output[0]}_open", self._float_name(node.input[0])
             scale, zero = self._scale_and_zero(node)
@@ -184,7 +184,7 @@ class _Dequantiser:
         return self._clips[node.output[0]]
 
     def _float_weight(self, tensor: str, maker: onnx.NodeProto, source: onnx.NodeProto | None) -> str:
-        """A weight in float32: as it was, or as 8 bit tell it."""
+        """Return a weight in float32: its original values, else the dequantised ones."""
         if source is not None:  # a pair around a constant
             return str(source.input[0])
         name = f"{tensor}_open"
@@ -201,7 +201,7 @@ class _Dequantiser:
         return self._kept_tensor(name, (codes.astype(np.float32) - zero.astype(np.float32)) * scale)
 
     def _scale_and_zero(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], NDArray[np.integer[Any]]]:
-        """Scale and zero point of a node."""
+        """Return scale and zero point of a node."""
         scale = numpy_helper.to_array(self._constants[node.input[1]])
         named = node.input[2] if len(node.input) > 2 else ""  # noqa: PLR2004  # the third input may be left out
         zero = numpy_helper.to_array(self._constants[named]) if named else np.zeros_like(scale, np.uint8)
@@ -223,7 +223,7 @@ class _Dequantiser:
 
 
 def _constant_nodes(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    """Constants that are nodes, by what they make."""
+    """Return the constants of Constant nodes, by output name."""
     found = {}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value":
@@ -234,7 +234,7 @@ def _constant_nodes(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
 
 
 def _empty_copy(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A model without its nodes and weights."""
+    """Return a model without nodes and weights."""
     build = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     build.graph.name = model.graph.name
     build.graph.input.extend(model.graph.input)
@@ -243,7 +243,7 @@ def _empty_copy(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _needed_nodes(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
-    """Nodes without those whose results nobody reads."""
+    """Return the nodes whose results are needed."""
     wanted, kept = set(results), []
     for node in reversed(nodes):
         if wanted.intersection(node.output):

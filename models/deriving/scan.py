@@ -1,4 +1,4 @@
-"""What quantising each layer of a model costs: every layer alone, and the worst of them left out."""
+"""Measure the cost of quantising each layer: every layer alone, and the worst ones left out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FREED = 12
-"""So many of the worst are also left out of an otherwise quantised model; each takes as long as one alone."""
+"""Number of worst layers that are also left out of the quantised model, one trial each."""
 
 
 def scan(
@@ -30,15 +30,15 @@ def scan(
     pictures: Sequence[NDArray],  # type: ignore[type-arg]  # float32, as the model reads them
     report: Callable[[int, int], None],
 ) -> Scan:
-    """Measure every layer.
+    """Measure the cost of every layer.
 
     Every node is computed as the graph says: optimisers fuse around a quantised layer otherwise than around others.
 
     Args:
         quantised: The model with pairs of QuantizeLinear and DequantizeLinear.
-        source: What it was made from; if that was quantised too, what its weights were is not known.
-        pictures: Inputs.
-        report: Called with how many trials were made, and how many there are.
+        source: The model before it; if that was quantised too, the original weights are unknown.
+        pictures: Inputs of the model.
+        report: Called with the number of finished trials and of all trials.
     """
     before = onnx.load(source)
     known = not is_quantised(before)

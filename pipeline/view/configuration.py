@@ -1,4 +1,4 @@
-"""A checked configuration, with an example of what its settings do."""
+"""Show a checked configuration and its consequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def show(checked: CheckedConfiguration, *, as_json: bool) -> None:
-    """Print what a configuration means, and what its rules make of who comes."""
+    """Print the settings of a configuration, its areas, and the verdicts of its rules."""
     if as_json:
         settings, found = msgspec.to_builtins(checked.settings), msgspec.to_builtins(checked.outcomes)
         say_json(settings | {"outcomes": found})
@@ -57,7 +57,7 @@ def _areas_table(checked: CheckedConfiguration) -> Table:
 
 
 def _outcomes_table(found: list[Outcome]) -> Table:
-    """A row an area and time, a column a kind."""
+    """Make a table of verdicts: a row for each area and time, a column for each kind."""
     kinds = [kind for kind, *_ in outcomes.KINDS]
     table = Table("camera", "zone", "time", *kinds, title="What it comes to, without notes", title_justify="left")
     for camera, place, zone, time in dict.fromkeys((one.camera, one.place, one.zone, one.time) for one in found):
@@ -69,7 +69,7 @@ def _outcomes_table(found: list[Outcome]) -> Table:
 
 
 def _steps_phrase(one: Outcome) -> str:
-    """`log, from 60 s notify`: an action is named where it changes."""
+    """Describe actions by length of stay: `log, from 60 s notify`."""
     said: list[tuple[int, str]] = []
     for step in one.steps:
         if not said or said[-1][1] != step.action:

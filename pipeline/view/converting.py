@@ -1,4 +1,4 @@
-"""An encoder's conversion for an accelerator, as people and programs read it."""
+"""Show the conversion of an encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORST = 20  # rows of a scan that people are shown
 
 
 def show(found: Conversion, *, as_json: bool) -> None:
-    """Print what came of a conversion: what the passes did, what is to be done next, and lines for a configuration."""
+    """Print the result of a conversion: the passes, the next steps, and lines for a configuration."""
     if as_json:
         content = {"path": str(found.path or ""), "made": found.made, "manifest": found.manifest, "scan": found.scan}
         say_json({**content, "stale": found.stale})
@@ -47,7 +47,7 @@ def _show_passes(found: Conversion) -> None:
 
 
 def _list_advice(found: Conversion) -> Iterator[str]:
-    """What is to be known, and done, next."""
+    """Yield remarks and next steps."""
     job, manifest, path = found.job, found.manifest, found.path
     if manifest is None or path is None:
         return
@@ -70,7 +70,7 @@ def _list_advice(found: Conversion) -> Iterator[str]:
 
 
 def _kept_phrase(kept: int, chosen: int) -> str:
-    """Of how many layers a scan chose, and how many had to go with them."""
+    """Say how many layers a scan chose, and how many had to be added."""
     beside = kept - chosen
     return f"{chosen} layers and {beside} beside them that share their numbers: " if chosen and beside > 0 else ""
 

@@ -1,4 +1,4 @@
-"""A period in a few sentences, with the incidents behind each: for people who were away, and for programs."""
+"""Show a digest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IDS_SHOWN = 6  # behind a sentence, where people read it
 
 
 def show(found: Digest, *, as_json: bool) -> None:
-    """Print a digest, and what is to be known of the files and the language model."""
+    """Print a digest, with remarks about the files and the language model."""
     if as_json:
         say_json(to_json(found))
     else:
@@ -34,7 +34,7 @@ def show(found: Digest, *, as_json: bool) -> None:
 
 
 def to_json(found: Digest) -> dict[str, object]:
-    """A digest for programs."""
+    """Return a digest as a JSON object."""
     period, worded = found.period, found.worded
     return {
         "since": iso(period.since),
@@ -71,12 +71,12 @@ def _print(found: Digest) -> None:
 
 
 def _note_texts(period: Period) -> dict[str, str]:
-    """The notes that decided, and what they say."""
+    """Return the texts of the notes that decided, by id."""
     return {one.note: one.note_text for one in sorted(period.incidents) if one.note}
 
 
 def _shorten_ids(ids: tuple[str, ...]) -> str:
-    """The ids behind a sentence, as many as a line or two hold."""
+    """Return the first ids of a sentence's incidents, and how many more there are."""
     shown = " ".join(ids[:_IDS_SHOWN])
     return shown if len(ids) <= _IDS_SHOWN else f"{shown} and {len(ids) - _IDS_SHOWN} more: --json names them"
 

@@ -1,4 +1,4 @@
-"""What this device can do for the daemon, as a field engineer and programs read it."""
+"""Show the findings about a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLES = {"ok": "green", "note": "yellow", "trouble": "bold red"}
 
 
 def show(report: Diagnosis, *, as_json: bool) -> None:
-    """Print it."""
+    """Print the findings."""
     if as_json:
         say_json(_to_json(report))
         return

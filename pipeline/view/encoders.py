@@ -1,4 +1,4 @@
-"""Encoder back ends and what they make of a model, as people and programs read them."""
+"""Show encoder back ends, and how they run a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_backends(states: Sequence[BackEnd], *, as_json: bool) -> None:
-    """Print every back end: what is installed, what can be used, and why not."""
+    """Print every back end: whether it is installed and usable, and why not."""
     if as_json:
         say_json([state._asdict() for state in states])
         return
@@ -29,7 +29,7 @@ def show_backends(states: Sequence[BackEnd], *, as_json: bool) -> None:
 
 
 def show_offload(found: Report, *, as_json: bool) -> None:
-    """Print what an accelerator makes of a model."""
+    """Print how an accelerator runs a model."""
     if as_json:
         say_json(found)
     else:

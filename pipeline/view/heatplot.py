@@ -1,4 +1,4 @@
-"""A run of a board as a picture: temperature, speed, what was given up, what waited and what was served; one SVG."""
+"""Draw a run of a board as SVG: temperature, speed, rung, waiting and served work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINES_C = ((Bands.below(TRIP_C).warm, "warm"), (TRIP_C, "trip"))
 
 
 class Panel(NamedTuple):
-    """One curve: what it is called, its values, where the axis ends, and lines drawn across with their names."""
+    """One curve: title, values, end of the axis, and named horizontal lines."""
 
     title: str
     values: Sequence[float]
@@ -34,7 +34,7 @@ class Panel(NamedTuple):
 
 
 def read(path: Path) -> list[dict[str, object]]:
-    """The rows of a file, of several recordings one after the other in time.
+    """Read the rows of a file; several recordings follow one another in time.
 
     Raises:
         ConfigError: It is none of `heat.jsonl`, or empty.
@@ -69,7 +69,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def draw_svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
-    """Draw rows as `read` gives them, one a second, at least one."""
+    """Draw rows of `read`, one for each second, at least one, as SVG."""
     at = [_number(row, "at_s") for row in rows]
     temps = [_number(row, "temp_c") for row in rows]
     queue = [_number(row, "queue_s") for row in rows]
@@ -144,7 +144,7 @@ def _y_position(panel: Panel, value: float, top: int) -> float:
 
 
 def _moving_mean(values: Sequence[float], window: int = 15) -> list[float]:
-    """Means of a quarter of a minute: what is served comes in lumps."""
+    """Return moving means over a quarter of a minute, as served work comes in bursts."""
     return [sum(values[max(0, at - window + 1) : at + 1]) / min(window, at + 1) for at in range(len(values))]
 
 

@@ -1,4 +1,4 @@
-"""The language models of a device as people and programs read them."""
+"""Show the language models of a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(listing: Listing, *, as_json: bool) -> None:
-    """Print what is installed, what can be had, and the recipes."""
+    """Print the installed models, those that can be pulled, and the recipes."""
     if as_json:
         say_json(_listing_to_json(listing))
         return
@@ -46,7 +46,7 @@ def show_made(one: ListedModel, *, as_json: bool) -> None:
 
 
 def show_used(used: UsedModel, *, as_json: bool) -> None:
-    """Print a model that was tried out and put to use."""
+    """Print a model that is now in use, with the result of its trial."""
     if as_json:
         say_json(msgspec.structs.asdict(used.model) | {"tried": used.tried})
         return
@@ -59,7 +59,7 @@ def show_used(used: UsedModel, *, as_json: bool) -> None:
 
 
 def show_checked(found: Sequence[VerifiedModel], *, as_json: bool) -> None:
-    """Print what is wrong with which model."""
+    """Print the problems of each verified model."""
     if as_json:
         say_json([msgspec.structs.asdict(one.model) | {"problems": one.problems} for one in found])
         return

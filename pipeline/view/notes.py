@@ -1,4 +1,4 @@
-"""Standing notes as people and programs read them: what was read of one, which there are, what they would have done."""
+"""Show standing notes, their readings, and their effect on past incidents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAYS = {"allowed": "in order", "forbidden": "not in order", "report": "to be to
 
 
 def print_reading(proposal: Proposal) -> None:
-    """Print what was read of a note, for its author to confirm, on standard error."""
+    """Print the readings of a note on standard error, for its author to confirm."""
     note = proposal.note
     lines = [make_printable(note.text), *(f"  {describe_reading(reading)}" for reading in note.readings)]
     complain("\n".join([*lines, *_list_warnings(note, proposal.findings)]))
@@ -53,7 +53,7 @@ def print_list(book: Notebook, *, as_json: bool) -> None:
 
 
 def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
-    """Print that notes are gone."""
+    """Print that notes were removed."""
     if as_json:
         say_json({"removed": identifiers})
     else:
@@ -61,7 +61,7 @@ def print_removed(identifiers: Sequence[str], *, as_json: bool) -> None:
 
 
 def print_effect(effect: NotesResult, *, as_json: bool) -> None:
-    """Print what each note would have done, and to which incidents; and what is to be known of the files."""
+    """Print what each note would have changed, the changed incidents, and remarks about the files."""
     if as_json:
         say_json(_result_to_json(effect))
     else:
@@ -78,8 +78,8 @@ def _result_to_json(effect: NotesResult) -> dict[str, object]:
         _entry_to_json(one.entry) | {"spoke": one.spoke, "silenced": one.silenced, "raised": one.raised}
         for one in effect.notes
     ]
-    told = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one)} for one in effect.incidents]
-    return {"incidents": len(effect.incidents), "notes": rows, "verdicts": told}
+    verdicts = [{"incident": one.incident, "verdict": one.verdict, "note": _name(one)} for one in effect.incidents]
+    return {"incidents": len(effect.incidents), "notes": rows, "verdicts": verdicts}
 
 
 def _notes_table(effect: NotesResult) -> Table:
@@ -121,7 +121,7 @@ def _entry_to_json(entry: Entry) -> dict[str, object]:
 
 
 def describe_reading(reading: Reading) -> str:
-    """A reading in one line, as its author is asked to confirm it."""
+    """Describe a reading in one line, for its author to confirm."""
     who = "somebody who was not read" if reading.who == (UNREADABLE,) else ", ".join(reading.who) or "anyone"
     where = " / ".join(reading.where) or "everywhere"
     parts = [f"{who} at {where}", *_time_phrases(reading.when, limits=reading.effect == "allowed")]
@@ -131,7 +131,7 @@ def describe_reading(reading: Reading) -> str:
 
 
 def _time_phrases(when: When, *, limits: bool) -> list[str]:
-    """Times and numbers; as limits of what is allowed, or as that which makes it worth telling."""
+    """Return phrases for times and numbers, as limits of a permission or as conditions of a report."""
     days = ", ".join(WEEKDAYS[day].capitalize() for day in when.weekdays)
     hours = ", ".join(f"{format_clock(start)}-{format_clock(end)}" for start, end in when.hours)
     found = [part for part in (days, hours) if part]

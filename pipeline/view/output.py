@@ -1,4 +1,4 @@
-"""The one way out to a terminal: text of files passes here, and nothing of it acts on the terminal."""
+"""The only output to terminals; it makes text of files harmless to the terminal."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _PLAIN_WIDTH = 150
 
 
 class _HarmlessConsole(Console):
-    """Shows names of files, zones and cameras as they are: [what] looks like markup to rich is none."""
+    """A console that prints names of files, zones and cameras literally, without rich markup."""
 
     def __init__(self, *, stderr: bool, width: int | None = None) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False, width=width)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What rich draws, but for letters that a terminal would obey."""
+        """Render as rich does, without control characters in the text."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(make_lines_printable(segment.text), segment.style)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for our tables where there is none."""
+    """Return a console as wide as the terminal; without a terminal, wide enough for our tables."""
     plain = _HarmlessConsole(stderr=stderr)
     return plain if plain.is_terminal else _HarmlessConsole(stderr=stderr, width=_PLAIN_WIDTH)
 
 
 def say(text: str) -> None:
-    """Write text to standard output; it brings its own ends of lines."""
+    """Write text, with its own line ends, to standard output."""
     sys.stdout.write(make_lines_printable(text))
 
 

@@ -1,4 +1,4 @@
-"""How far long work is, as bars on standard error; on a terminal only."""
+"""Show progress bars on standard error, only on a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def show_count(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Lend a function that draws how many are done, and of how many."""
+    """Yield a function that shows the number of finished and of all items."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _done, _all: None
@@ -42,7 +42,7 @@ def show_count(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]
 
 @contextmanager
 def show_steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws what is being done, how far that is, and of how much; 0: nobody knows."""
+    """Yield a function that shows a step's name, its progress and its end (0: unknown)."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -62,7 +62,7 @@ def show_steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def show_fetch(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws a bar for each step, with its bytes done and of how many."""
+    """Yield a function that shows a bar for each step, with finished and all bytes."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -81,7 +81,7 @@ def show_fetch(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def show_measurement(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws what is measured, how many steps are done, and of how many."""
+    """Yield a function that shows the measure, and the number of finished and of all steps."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -94,15 +94,15 @@ def show_measurement(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]
 
 @contextmanager
 def show_replay(*, quiet: bool) -> Iterator[Callable[[State], None]]:
-    """Lend a function that draws how far a replay is."""
+    """Yield a function that shows the progress of a replay."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[line]}"), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("replay", total=1.0, told="")
-        yield lambda state: bar.update(task, completed=state.share, told=_replay_line(state))
+        task = bar.add_task("replay", total=1.0, line="")
+        yield lambda state: bar.update(task, completed=state.share, line=_replay_line(state))
 
 
 def _replay_line(state: State) -> str:

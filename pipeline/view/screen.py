@@ -1,4 +1,4 @@
-"""What was replayed, as people and programs read it."""
+"""Show the result of a replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unread
 
 
 def copy(path: Path) -> None:
-    """Write a file to standard output as it is."""
+    """Copy a file to standard output unchanged."""
     sys.stdout.flush()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -30,7 +30,7 @@ def copy(path: Path) -> None:
 
 
 def show(found: ReplayResult, *, as_json: bool, stderr: bool) -> None:
-    """Print what was replayed and how whole it was, to standard error where events are on the output."""
+    """Print the outcome of all recordings; on standard error if events are on standard output."""
     summary, inputs = found.summary, found.summary.inputs
     if as_json:
         say_json(summary, stderr=stderr)

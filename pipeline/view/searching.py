@@ -1,4 +1,4 @@
-"""Incidents that fit a text, as people and programs read them."""
+"""Show the result of a search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(search: SearchResult, most: int, *, as_json: bool) -> None:
-    """Print the incidents that fit best, at most so many, and what is to be known of the files."""
+    """Print the incidents that fit best, at most `most`, with remarks about the files."""
     if as_json:
         for one in search.found[:most]:
             say_json(one._asdict())

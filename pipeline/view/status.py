@@ -1,4 +1,4 @@
-"""What a running daemon is doing: heat and load above, a row for each process below; once, or live."""
+"""Show the status of a running daemon: heat and load, and a row for each process; once, or live."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BANDS = Bands.below(TRIP_C)
 
 
 def show(status: Status, *, as_json: bool) -> None:
-    """Print how a daemon is."""
+    """Print the status of a daemon."""
     if as_json:
         say_json({"device": status.device, "processes": status.processes})
         return
@@ -40,7 +40,7 @@ def show(status: Status, *, as_json: bool) -> None:
 
 
 def watch(read: Callable[[], Status]) -> None:
-    """Print how a daemon is, again and again until somebody interrupts.
+    """Print the status of a daemon repeatedly until an interrupt.
 
     Args:
         read: Gives its state now; what it raises when the daemon has ended is raised here.
@@ -60,7 +60,7 @@ def watch(read: Callable[[], Status]) -> None:
 
 
 def _layout(status: Status, width: int = _WIDE) -> Group:
-    """Both tables; where there is little room, of the processes what tells something."""
+    """Return both tables; on narrow terminals only the important columns of the processes."""
     rows = [msgspec.structs.asdict(one) for one in status.processes]
     shown = [name for name in rows[0] if width >= _WIDE or name in _ALWAYS or any(row[name] for row in rows)]
     table = Table(*shown, title="Processes", title_justify="left", box=SIMPLE if width < _WIDE else HEAVY_HEAD)
@@ -70,7 +70,7 @@ def _layout(status: Status, width: int = _WIDE) -> Group:
 
 
 def _board_table(status: Status) -> Table:
-    """Heat and load as people read them."""
+    """Make the table of heat and load."""
     device, limits, work = status.device, status.limits, status.work
     table = Table("heat and load", "", title="Device", title_justify="left", show_header=False)
     table.add_row("temperature", _temperature_text(limits))
@@ -83,8 +83,8 @@ def _board_table(status: Status) -> Table:
     table.add_row("events", Text(f"{waiting} wait for a sink", "yellow") if waiting else "all delivered")
     if device.energy_j is not None:
         each = device.energy_j_an_incident
-        told = f", {each} J an incident" if each is not None else ""
-        table.add_row("energy", f"{device.energy_j:.0f} J since it began{told}")
+        text = f", {each} J an incident" if each is not None else ""
+        table.add_row("energy", f"{device.energy_j:.0f} J since it began{text}")
     return table
 
 
@@ -99,14 +99,14 @@ def _temperature_text(limits: Limits) -> Text:
 def _speed_text(limits: Limits) -> Text:
     if limits.paused:
         return Text("the language model stands still until the board has cooled", "red")
-    told = f"level {limits.level} of {len(SPEEDS) - 1}: {SPEEDS[limits.level]:.0%}"
+    text = f"level {limits.level} of {len(SPEEDS) - 1}: {SPEEDS[limits.level]:.0%}"
     if limits.observing:
-        return Text(f"full: it only observes, and would be at {told}" if limits.level else "full: it only observes")
+        return Text(f"full: it only observes, and would be at {text}" if limits.level else "full: it only observes")
     if limits.duty < 1:
-        told += f", inference rests {1 - limits.duty:.0%} of the time"
+        text += f", inference rests {1 - limits.duty:.0%} of the time"
     if limits.stride > 1:
-        told += f", every {limits.stride}. picture"
-    return Text(told, "green" if not limits.level else "yellow")
+        text += f", every {limits.stride}. picture"
+    return Text(text, "green" if not limits.level else "yellow")
 
 
 def _waiting_phrase(work: Work) -> str:

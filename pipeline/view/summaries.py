@@ -1,4 +1,4 @@
-"""How well a language model tells incidents: tables for people, one JSON object for programs."""
+"""Show how well a language model writes sentences: tables, or one JSON object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show(summaries: Summaries, *, as_json: bool) -> None:
-    """Print how incidents were told, and how well."""
+    """Print the sentences, and the counts and shares."""
     if as_json:
         say_json(summaries.figures)
         return

@@ -1,4 +1,4 @@
-"""The topology as people and programs read it."""
+"""Show the topology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.view.output import console, say, say_json
 
 
 def show(*, as_json: bool, mermaid: bool) -> None:
-    """Print stages, links and the diagram."""
+    """Print the stages, the links and the diagram."""
     if as_json:
         say_json(_to_json())
         return

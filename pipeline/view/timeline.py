@@ -1,4 +1,4 @@
-"""Events as people read them: one row an incident, in the order in which they began."""
+"""Show events: one row for each incident, sorted by when they began."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
 def show(events: Events, *, everything: bool, as_json: bool) -> None:
-    """Print events, and what is to be known of their files.
+    """Print events, with remarks about their files.
 
     Args:
         events: The chosen ones, not read yet.
@@ -73,7 +73,7 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
 
 
 def _event_time(event: dict[str, Any]) -> str:
-    """Media time for a recording of unknown date, wall time else."""
+    """Return the wall time, or the media time for a recording of unknown date."""
     date, _, clock = event["time"].removesuffix("Z").partition("T")
     return clock[:10] if date == "1970-01-01" else f"{date} {clock[:8]}"
 
@@ -108,13 +108,13 @@ def _text(event: dict[str, Any]) -> str:
 
 
 def _action(event: dict[str, Any]) -> str:
-    """What the verdict says is to be done; how urgent it is where there is none."""
+    """Return the action of the verdict; without one the severity of the event."""
     data = event["data"]
     return str(data.get("analysis", {}).get("fields", {}).get("action") or data.get("priority", ""))
 
 
 def _decision(event: dict[str, Any]) -> str:
-    """The note that decided, else the rule of the table; and the rules that were hit."""
+    """Return the note that decided, else the rule of the table, and the rules that were hit."""
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""

@@ -1,4 +1,4 @@
-"""How well verdicts are made: tables for people, one JSON object for programs."""
+"""Show how well verdicts are made: tables, or one JSON object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(evaluation: Evaluation, *, as_json: bool) -> None:
-    """Print how well incidents were judged, and which were not as people labelled them."""
+    """Print how well incidents were judged, and which verdicts differ from the labels."""
     judged, about = evaluation
     if as_json:
         say_json(about)
