@@ -1,4 +1,4 @@
-"""The models that are bundled: where each file is, what it is, and that it is the one meant."""
+"""The catalogue of bundled models, and the check of their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BundledModel(NamedTuple):
     """A row of the catalogue.
 
     Attributes:
-        name: What the configuration calls it.
+        name: Its name in the configuration.
         file: Its name in models/bundled.
         sha256: Digest of the file, hexadecimal.
         licence: SPDX identifier of the weights' licence.
@@ -94,14 +94,14 @@ CATALOG = (
 """Every bundled model."""
 
 ENCODERS = ("efficientnet-lite0-224-int8",)
-"""Those of them that encode pictures."""
+"""The bundled encoders of pictures."""
 
 
 def find_model(name: str) -> BundledModel:
-    """The catalogue's row of a model.
+    """Return the row of a model.
 
     Raises:
-        ModelError: There is no such model; the text lists those there are.
+        ModelError: There is no such model; the text lists all models.
     """
     for model in CATALOG:
         if model.name == name:
@@ -110,7 +110,7 @@ def find_model(name: str) -> BundledModel:
 
 
 def check_encoder_name(name: str) -> str:
-    """The name itself. Raises ModelError: no encoder that comes with the package is called so."""
+    """Return the name of a bundled encoder. Raises ModelError if there is no such encoder."""
     if name in ENCODERS:
         return name
     there = f"the encoder that comes with the package is {', '.join(ENCODERS)}, and one of your own is an .onnx file"
@@ -121,7 +121,7 @@ def check_encoder_name(name: str) -> str:
 
 
 def model_path(name: str) -> Path:
-    """Where a model's file should be; it is not opened.
+    """Return the path of a model's file, without opening it.
 
     Raises:
         ModelError: There is no such model.
@@ -130,12 +130,12 @@ def model_path(name: str) -> Path:
 
 
 def verified_path(name: str) -> Path:
-    """Where a model's file is, after reading it through and comparing its digest.
+    """Return the path of a model's file after a check of its hash.
 
     A damaged file may load and answer nonsense; 5 MB take about 10 ms to check, once per start.
 
     Raises:
-        ModelError: There is no such model, or its file is missing, unreadable, or not the one meant.
+        ModelError: There is no such model, or its file is missing, unreadable, or damaged.
     """
     file = model_path(name)
     try:
@@ -148,14 +148,14 @@ def verified_path(name: str) -> Path:
 
 
 def hash_own_file(file: Path, sha256: str) -> str:
-    """The digest of a file that an operator brought. Raises ModelError: it cannot be read, or is not the one meant.
+    """Return the sha256 of an operator's own file. Raises ModelError if it cannot be read, or has another hash.
 
     Args:
-        file: Which.
-        sha256: That it must have; empty: any.
+        file: The file.
+        sha256: The expected hash; empty: any.
     """
     if file.exists() and not file.is_file():
-        raise ModelError(f"cannot read model file {file}: it is no file")  # a pipe would be waited for
+        raise ModelError(f"cannot read model file {file}: it is no file")  # reading a pipe would block
     try:
         digest = _hash(file)
     except OSError as error:

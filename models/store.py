@@ -34,11 +34,11 @@ class Installed(NamedTuple):
     """A model on this device.
 
     Attributes:
-        name: Its folder.
-        version: Its folder below that.
-        path: Where it is.
-        manifest: What it is; None where that cannot be read.
-        active: It is the one in use.
+        name: Its name, and its folder.
+        version: Its version, and its folder below that.
+        path: Path of this folder.
+        manifest: Its manifest; None if it cannot be read.
+        active: Whether it is in use.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Installed(NamedTuple):
 
 
 class ConversionOptions(NamedTuple):
-    """How a model shall be converted.
+    """Options of a conversion.
 
     Attributes:
-        recipe: Empty: the model's own, or keep.
+        recipe: Name of the recipe; empty: the model's own, or `keep`.
         adapter: A LoRA to merge.
         again: Convert even if the same conversion is there.
     """
@@ -78,7 +78,7 @@ class Store:
         self.root = state / "models"
 
     def list_installed(self) -> list[Installed]:
-        """Every model there is, sorted by name and version."""
+        """Return all installed models, sorted by name and version."""
         active = self._active()
         return [
             Installed(path.parent.name, path.name, path, _read_manifest(path), active == (path.parent.name, path.name))
@@ -87,7 +87,7 @@ class Store:
         ]
 
     def find(self, name: str) -> Installed:
-        """The installed model of a name, or of NAME/VERSION.
+        """Return the installed model of a name, or of NAME/VERSION.
 
         Raises:
             ConfigError: There is none, or there are several versions of it.
@@ -102,14 +102,14 @@ class Store:
         raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
 
     def choose(self, name: str) -> Installed | None:
-        """The model of a name; without one the model in use, or None where none is. Raises ConfigError as both do."""
+        """Return the model of a name; for an empty name the one in use, or None. Raises ConfigError."""
         return self.find(name) if name else self.active()
 
     def active(self) -> Installed | None:
-        """The model in use, or None where none was chosen.
+        """Return the model in use, or None.
 
         Raises:
-            ConfigError: Which one was chosen cannot be read, or it is gone.
+            ConfigError: The choice cannot be read, or the model was removed.
         """
         found = next((one for one in self.list_installed() if one.active), None)
         if found is None and os.access(path := self.root / _ACTIVE, os.F_OK):
@@ -119,7 +119,7 @@ class Store:
         return found
 
     def use(self, name: str) -> Installed:
-        """Make a model the one in use; a daemon takes it at its next start.
+        """Put a model in use; a daemon loads it at its next start.
 
         Raises:
             ConfigError: It is not installed.
@@ -138,7 +138,7 @@ class Store:
     def pull(
         self,
         name: str,
-        wish: ConversionOptions,
+        options: ConversionOptions,
         *,
         hub: str,
         sha256: str,
@@ -148,24 +148,24 @@ class Store:
         """Fetch a model of the table and convert it.
 
         Args:
-            name: Of the table.
-            wish: How.
-            hub: The address of the hub, for models that come from one.
-            sha256: The hash that the file must have instead of the table's.
-            keep: Leave the fetched file in the folder for downloads.
-            report: Called with what is being done, how many bytes are done, and how many there are.
+            name: A model of the table.
+            options: Options of the conversion.
+            hub: Address of the hub, for models on a hub.
+            sha256: Hash of the file, instead of the table's.
+            keep: Whether to keep the fetched file in the folder of downloads.
+            report: Called with the name of the step, and the number of finished and of all bytes.
 
         Raises:
             ConfigError: The name is not known, or the hub's address is missing.
             ModelError: It cannot be fetched, is not the file that was meant, or cannot be converted.
         """
         source = load_table().source(name)
-        adapter = wish.adapter or (catalog.verified_path(source.adapter) if source.adapter else None)
-        wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
-        load_table().recipe(wish.recipe)  # before anything is fetched
+        adapter = options.adapter or (catalog.verified_path(source.adapter) if source.adapter else None)
+        options = options._replace(recipe=options.recipe or source.recipe, adapter=adapter)
+        load_table().recipe(options.recipe)  # before anything is fetched
         files.own_folder(self.root.parent)
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, report)
-        found = self.convert(file, name, wish, report, licence=source.licence)
+        found = self.convert(file, name, options, report, licence=source.licence)
         if not keep:
             file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # another file is being fetched
@@ -176,7 +176,7 @@ class Store:
         self,
         file: Path,
         name: str,
-        wish: ConversionOptions,
+        options: ConversionOptions,
         report: Callable[[str, int, int], None],
         *,
         licence: str = "",
@@ -188,16 +188,16 @@ class Store:
             ModelError: The file cannot be converted, or the disk is full; nothing is left behind.
         """
         _check_name(name)
-        recipe = wish.recipe or "keep"
-        ready = convert.plan(convert.ModelJob(file, load_table().recipe(recipe), recipe, wish.adapter, licence))
+        recipe = options.recipe or "keep"
+        ready = convert.plan(convert.ModelJob(file, load_table().recipe(recipe), recipe, options.adapter, licence))
         target = self.root / name / ready.version
-        if wish.again or not _is_complete(target):
+        if options.again or not _is_complete(target):
             files.own_folder(self.root.parent)
             convert.run(ready, target, lambda done, size: report("converting", done, size))
         return self.find(f"{name}/{ready.version}")
 
     def verify(self, name: str) -> Iterator[tuple[Installed, list[str]]]:
-        """Read installed models through, and yield each with what is wrong with it.
+        """Verify installed models, and yield each with its problems.
 
         Args:
             name: NAME or NAME/VERSION; empty: all.
@@ -220,7 +220,7 @@ class Store:
 
 
 def name_from_file(file: Path) -> str:
-    """A name for the store, made of a file's."""
+    """Make a model name from the name of a file."""
     kept = (letter if letter.isalnum() or letter in "._-" else "-" for letter in file.stem.lower())
     return "".join(letter for letter in kept if letter.isascii()).strip("._-")[:48] or "model"
 

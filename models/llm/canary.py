@@ -1,4 +1,4 @@
-"""Whether an engine that loaded also works: a text whose next word every language model knows, read in two ways.
+"""Try out a loaded engine: read a text whose next word every language model knows, in two ways.
 
 A wrong weight cache, a wrong graph or a broken kernel loads without complaint and answers nonsense; keys and values
 that are kept wrongly show only where a text is read in more than one call.
@@ -26,11 +26,11 @@ quantised keys and values."""
 
 
 class Canary(NamedTuple):
-    """What an engine answered.
+    """The answer of an engine.
 
     Attributes:
         best: The numbers of its five most likely tokens, the likeliest first.
-        divergence: KL of the answer when the text is read in pieces, in nats.
+        divergence: KL divergence to the answer when the text is read in pieces, in nats.
     """
 
     best: tuple[int, ...]
@@ -38,14 +38,14 @@ class Canary(NamedTuple):
 
 
 def try_engine(engine: Engine, name: str) -> Canary:
-    """Try an engine out; it holds nothing afterwards.
+    """Try out an engine; its cache is empty afterwards.
 
     Args:
-        engine: Freshly loaded.
-        name: Of the model, for the error.
+        engine: A freshly loaded engine.
+        name: Name of the model, for the error.
 
     Raises:
-        ModelError: Its answers are nonsense.
+        ModelError: Its answers are wrong.
     """
     numbers, (wanted, *_) = engine.encode(_TEXT), engine.encode(_NEXT)
     whole = _answer(engine, [numbers])

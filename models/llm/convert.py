@@ -1,7 +1,7 @@
-"""A language model for MNN out of a GGUF file: a folder with graph, weights, tokenizer, configurations, manifest.
+"""Convert a GGUF file into a language model for MNN: a folder with graph, weights, tokenizer, configurations, manifest.
 
-No torch and no tool of MNN's: numpy alone, in about two seconds and 100 MB for 135 million parameters. The same input
-gives the same bytes.
+It needs neither torch nor tools of MNN, only numpy, and takes about two seconds and 100 MB for 135 million parameters.
+The same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _SMALL_FILES = 16_000_000
 
 
 class ModelJob(NamedTuple):
-    """A conversion.
+    """A request for a conversion.
 
     Attributes:
         source: The GGUF file.
-        recipe: How matrices are stored.
-        recipe_name: What the recipe is called.
+        recipe: The recipe for storing matrices.
+        recipe_name: Name of the recipe.
         adapter: A LoRA to merge, or None.
-        licence: Of the weights, for the manifest.
+        licence: Licence of the weights, for the manifest.
     """
 
     source: Path
@@ -65,14 +65,14 @@ class ModelJob(NamedTuple):
 
 
 class PlannedModel(NamedTuple):
-    """A conversion that was planned: everything that can be refused has been.
+    """A planned conversion; everything that can be refused was refused.
 
     Attributes:
-        job: What was asked for.
+        job: The request.
         model: The opened file.
-        planned: What will be written.
-        version: Names the result: the recipe, and eight digits that change with anything that changes the bytes.
-        manifest: As it will be, but for the files.
+        planned: The plan of the weights.
+        version: Version of the result: the recipe, and eight digits that change with anything that changes the bytes.
+        manifest: The manifest, still without files.
     """
 
     job: ModelJob
@@ -83,13 +83,13 @@ class PlannedModel(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes that will be written, about."""
+        """Approximate number of bytes that will be written."""
         rows, columns = self.model.tensor(f"{layout.EMBEDDING}.weight").shape
         return self.planned.size + _SMALL_FILES + (0 if self.planned.tied else 2 * rows * columns)
 
 
 def plan(job: ModelJob) -> PlannedModel:
-    """Open, check and plan; about half a second for 100 MB, most of it for the source's hash.
+    """Open and check a file, and plan its conversion; about half a second for 100 MB, mostly for the source's hash.
 
     Raises:
         ModelError: The file cannot be converted; the text says why and what to use instead.
@@ -119,7 +119,7 @@ def plan(job: ModelJob) -> PlannedModel:
 def run(
     ready: PlannedModel, target: Path, report: Callable[[int, int], None] = lambda _done, _all: None
 ) -> folder.ModelManifest:
-    """Write the folder: all of it, or nothing.
+    """Write the folder atomically.
 
     Args:
         ready: From `plan`; used once.
@@ -148,7 +148,7 @@ def run(
 
 
 def _make_model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
-    """What the engine has to know of the model beyond its graph."""
+    """Return what the engine must know of the model beyond its graph."""
     shape = layout.read_shape(ready.model)
     found: dict[str, object] = {
         "model_type": shape.architecture,
@@ -165,7 +165,7 @@ def _make_model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, ti
 
 
 def _make_version(manifest: folder.ModelManifest) -> str:
-    """A name that two conversions share when, and only when, they give the same bytes."""
+    """Return a version that two conversions share exactly if they give the same bytes."""
     parts = [manifest.source, manifest.template, manifest.adapter]
     hashes = [part.sha256 if part else "" for part in parts]
     digest = hashlib.sha256(msgspec.json.encode([*hashes, manifest.rules, CONVERTER])).hexdigest()

@@ -57,7 +57,7 @@ class EngineOptions(NamedTuple):
     mapping: Path | None = None
 
     def keys(self) -> dict[str, object]:
-        """As the engine calls them."""
+        """Return the options by the engine's names."""
         found: dict[str, object] = {
             "thread_num": self.threads,
             "max_all_tokens": self.context_tokens,
@@ -70,9 +70,9 @@ class EngineOptions(NamedTuple):
 
 
 class MnnEngine:
-    """A model that is loaded; the contract is models/llm/engine.py's.
+    """A loaded model; see `models.llm.engine.Engine`.
 
-    Nothing here lets go of the interpreter while it computes, so it wants a process of its own.
+    It holds the interpreter lock while it computes, so it needs a process of its own.
 
     Args:
         folder: A converted model, whose files have been verified: a truncated one ends the process.
@@ -111,7 +111,7 @@ class MnnEngine:
         return [number for part in parts for number in part if number not in self._control]
 
     def forward(self, numbers: Sequence[int]) -> Logits:
-        """Read on; see Engine."""
+        """Read more tokens; see `Engine`."""
         self._check(numbers)
         with _catch_output():
             if self._forget is not None:
@@ -126,7 +126,7 @@ class MnnEngine:
         return self._logits
 
     def rewind(self, to: int) -> None:
-        """Forget; see Engine. It is done with the next forward."""
+        """Drop tokens; see `Engine`. It takes effect with the next forward."""
         if not 0 <= to <= self.held:
             raise EngineError(f"cannot go back to {to} tokens, {self.held} are held")
         if to < self.held:
@@ -141,7 +141,7 @@ class MnnEngine:
         _LIBC.malloc_trim(0)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         del self._model
         _LIBC.malloc_trim(0)
 
@@ -155,14 +155,14 @@ class MnnEngine:
 
 
 def engine_version() -> str:
-    """Of the engine."""
+    """Return the version of the engine."""
     from importlib.metadata import version as of  # noqa: PLC0415  # 20 ms that only a conversion and a start need
 
     return f"mnn {of('MNN')}"
 
 
 def _find_mappings(folder: Path) -> Iterator[tuple[int, int]]:
-    """Address and size of what is mapped, shared, from the files of a folder."""
+    """Yield address and size of each shared mapping of the files of a folder."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) == 6 and fields[5].startswith(f"{folder}/") and fields[1].endswith("s"):  # noqa: PLR2004  # proc(5)
@@ -172,9 +172,9 @@ def _find_mappings(folder: Path) -> Iterator[tuple[int, int]]:
 
 @contextmanager
 def _catch_output() -> Iterator[Callable[[], str]]:
-    """Keep what native code prints away from standard output, where events may go.
+    """Redirect the output of native code away from standard output, which may carry events.
 
-    Lends a function that tells, afterwards, what was printed.
+    Yields a function that returns, afterwards, what was printed.
     """
     caught, said = _output_file(), [""]
     if sys.stdout:

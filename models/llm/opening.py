@@ -1,4 +1,4 @@
-"""From a folder to a model that answers: verified, mapped, tried out, and never one without the others."""
+"""Open a language model: verify its files, map its weights, and try it out."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _ENGINE = "mmap, memory low, dynamic_option 2"
 
 
 class LanguageModel(NamedTuple):
-    """A model that answers.
+    """An opened language model.
 
     Attributes:
         name: Its name in the store.
-        version: Its version there.
-        sha256: Of its weights.
-        engine: What computes.
-        session: What it has read.
-        grammars: For answers of a given form.
-        load_s: How long the engine took to load, without verifying.
-        mapped: Whether its weights are mapped from a file, so that the system can take their memory back.
-        canary: What it answered when it was tried out.
-        manifest: What it was made from.
+        version: Its version in the store.
+        sha256: Hash of its weights.
+        engine: The engine.
+        session: The session that reads prompts.
+        grammars: Makes matchers of grammars.
+        load_s: Seconds that the engine took to load, without verification.
+        mapped: Whether its weights are mapped from a file, so that the system can reclaim their memory.
+        canary: The answer of its trial.
+        manifest: Its manifest.
     """
 
     name: str
@@ -59,13 +59,13 @@ class LanguageModel(NamedTuple):
     def write(
         self, parts: Sequence[Part], lark: str, most: int, *, said: list[int] | None = None
     ) -> Generator[None, None, WrittenTokens]:
-        """Read a prompt and write the likeliest answer of a form; one forward before each yield.
+        """Read a prompt and write the likeliest answer of a grammar; one forward before each yield.
 
         Args:
-            parts: The prompt; what never changes first.
+            parts: The prompt, its fixed part first.
             lark: The grammar of the answer.
-            most: Tokens of it, at most.
-            said: Those that were written before it was put aside; those that follow are added.
+            most: Largest number of tokens of the answer.
+            said: Tokens that were written before an interruption; new tokens are appended.
 
         Raises:
             EngineError: The prompt is too long, or the grammar not valid.
@@ -73,7 +73,7 @@ class LanguageModel(NamedTuple):
         return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most, said=said)
 
     def odds(self, parts: Sequence[Part], one: int, other: int) -> Generator[None, None, float]:
-        """Read a prompt and return how much likelier one next token is than another, as log odds; a forward a yield.
+        """Read a prompt and return the log odds of one next token against another; one forward before each yield.
 
         Raises:
             EngineError: The prompt is too long.
@@ -88,10 +88,10 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
 
     Args:
         model: Its folder, NAME/VERSION below the store.
-        options: How to run it; where its weights are mapped from is decided here.
+        options: Options of the engine; the folder of the mapping is chosen here.
 
     Raises:
-        ModelError: It is damaged, cannot be loaded, or answers nonsense.
+        ModelError: The model is damaged, cannot be loaded, or gives wrong answers.
     """
     name = f"{model.parent.name}/{model.name}"
     try:
@@ -116,7 +116,7 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
 
 
 def _load_mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
-    """From a mapping that is there, else from one that is made; without one where there is no room for it."""
+    """Load with an existing or a new mapping; without a mapping if there is no room for it."""
     weights = mapping.Mapping(model, f"{engine_version()}, {_ENGINE}")
     if weights.is_sealed():
         _verify(model, name, weights=False)

@@ -97,7 +97,7 @@ def list_models(site: Site) -> Listing:
 def pull(
     site: Site,
     name: str,
-    wish: ConversionOptions,
+    options: ConversionOptions,
     *,
     hub: str,
     sha256: str,
@@ -109,7 +109,7 @@ def pull(
     Args:
         site: The site whose state folder is used.
         name: A model of the table.
-        wish: The options of the conversion.
+        options: The options of the conversion.
         hub: Address of a model hub, for models that are on one.
         sha256: The hash that the fetched file must have; empty: the known one.
         keep: Keep the fetched file.
@@ -120,11 +120,11 @@ def pull(
         ModelError: It cannot be fetched or converted.
     """
     store = site.writable_models()
-    return _listed_model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
+    return _listed_model(store.pull(name, options, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
 
 
 def convert(
-    site: Site, file: Path, name: str, wish: ConversionOptions, report: Callable[[str, int, int], None]
+    site: Site, file: Path, name: str, options: ConversionOptions, report: Callable[[str, int, int], None]
 ) -> ListedModel:
     """Convert a GGUF file.
 
@@ -132,14 +132,14 @@ def convert(
         site: The site whose state folder is used.
         file: The file.
         name: Name of the model; empty: the name of the file.
-        wish: The options of the conversion.
+        options: The options of the conversion.
         report: Called with the name of the step, the number of finished bytes and of all bytes.
 
     Raises:
         ConfigError: The name is invalid, or there is no such recipe.
         ModelError: It cannot be converted.
     """
-    return _listed_model(site.writable_models().convert(file, name or name_from_file(file), wish, report))
+    return _listed_model(site.writable_models().convert(file, name or name_from_file(file), options, report))
 
 
 def verify(site: Site, name: str) -> list[VerifiedModel]:

@@ -62,9 +62,9 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import models as view
     from pipeline.view.progress import show_fetch
 
-    wish = models.conversion_options(recipe, lora, again=force)
+    conversion = models.conversion_options(recipe, lora, again=force)
     with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
-        found = models.pull(Site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, report=report)
+        found = models.pull(Site(None, state_dir), name, conversion, hub=hub, sha256=sha256, keep=keep, report=report)
     view.show_made(found, as_json=as_json)
 
 
@@ -119,9 +119,9 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
     if not Path(file).exists():
         fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
-    wish = models.conversion_options(recipe, lora, again=force)
+    conversion = models.conversion_options(recipe, lora, again=force)
     with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
-        found = models.convert(Site(None, state_dir), Path(file), name, wish, report)
+        found = models.convert(Site(None, state_dir), Path(file), name, conversion, report)
     view.show_made(found, as_json=as_json)
 
 
