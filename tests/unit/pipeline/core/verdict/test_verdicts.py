@@ -278,3 +278,7 @@ def test_a_table_of_ones_own_may_have_other_words(tmp_path):
 def test_a_missing_table_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         rulebook.load(tmp_path / "none.toml")
+
+
+def test_open_notes_keep_their_name_in_json():
+    assert "unheard" in msgspec.to_builtins(judge(ROOF).judge(facts("roof")))
