@@ -72,7 +72,7 @@ class Square(NamedTuple):
     top: int
     side: int
 
-    def stored(self, width: int, height: int, rotation: Rotation) -> tuple[int, int, int, int]:
+    def to_stored(self, width: int, height: int, rotation: Rotation) -> tuple[int, int, int, int]:
         """Left, top, right, bottom of the same square in the stored picture.
 
         Args:
@@ -178,7 +178,7 @@ class NanoDet:
         height, width = planes.y.shape
         upright = (width, height) if rotation in (0, 180) else (height, width)
         square = make_square(box, *upright, margin=self._margin, smallest=self._smallest)
-        crop = self._crops.bgr(planes, *square.stored(width, height, rotation), rotation=rotation)
+        crop = self._crops.bgr(planes, *square.to_stored(width, height, rotation), rotation=rotation)
         self._fill(crop)
         scores, sides = self._run()
         return self._detections(scores, sides, square, upright)

@@ -77,9 +77,9 @@ class CropReader:
         for plane, out in ((planes.u, self._u), (planes.v, self._v)):
             self._read(plane, out, half, _NO_COLOUR, _CHROMA_TO_VIDEO if planes.full_range else None)
         cv2.cvtColor(self._i420, cv2.COLOR_YUV2BGR_I420, dst=self._stored)
-        return self._turned(rotation)
+        return self._turn(rotation)
 
-    def _turned(self, rotation: Rotation) -> NDArray[np.uint8]:
+    def _turn(self, rotation: Rotation) -> NDArray[np.uint8]:
         if rotation == 0:
             return self._stored
         cv2.rotate(self._stored, _TURNS[rotation], dst=self._upright)

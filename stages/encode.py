@@ -171,5 +171,5 @@ class Encode(Stage):
         width, height = frame.width, frame.height
         upright = (width, height) if frame.rotation in (0, 180) else (height, width)
         square = make_square(message.box, *upright, margin=_MARGIN, smallest=_SMALLEST)
-        pixels = square.stored(width, height, frame.rotation)
+        pixels = square.to_stored(width, height, frame.rotation)
         fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation), self._format)

@@ -96,7 +96,7 @@ def tiny_template():
     graph = layout.load_graph("graph-smollm2-135m")
     for op in graph.ops:
         if op.kind is OpKind.CONVOLUTION:
-            common = graph._required(op.table, 0, op.name)
+            common = graph._read_required(op.table, 0, op.name)
             for number, side in zip((10, 11), sides(op.name), strict=True):
                 struct.pack_into("<i", graph._bytes, graph._place(common, number), side)
     return graph
@@ -152,9 +152,9 @@ def read_back(folder):
         if op.kind is not OpKind.CONVOLUTION:
             continue
         rows, columns = graph.shape(op)
-        vector = graph._required(op.table, 6, op.name)
+        vector = graph._read_required(op.table, 6, op.name)
         offset, weight, scale, bias, _ = struct.unpack_from("<5q", graph._bytes, vector + 4)
-        table = graph._required(op.table, 3, op.name)
+        table = graph._read_required(op.table, 3, op.name)
         bits, blocks_in_all = graph._integer(table, 7), graph._integer(table, 9)
         half = graph._bytes[graph._place(table, 15)]
         block = rows * columns // blocks_in_all

@@ -58,7 +58,7 @@ def examine(site: Site, sysfs: Path | None) -> Diagnosis:
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
     device = ExaminedDevice(roots, machine, cores.planned(settings, machine), settings, state, model)
-    exposed = site.exposed()
+    exposed = site.find_exposure()
     shown = [Finding("note", "configuration", *exposed)] if exposed else []
     return Diagnosis(device, (*shown, *examining.findings(device), encoder, voice))
 

@@ -39,7 +39,7 @@ class Events:
             ConfigError: There is no file; or, after the last event: no line is an event, or the camera has none.
             OSError: A file cannot be read.
         """
-        for line, _ in self._chosen():
+        for line, _ in self._select():
             yield decode_whole(line)
 
     def incidents(self) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ class Events:
         Sorted by time; without summaries of replays. Raises the same errors as `each`.
         """
         rows: dict[tuple[str, str, str], _Row] = {}
-        for place, (line, event) in enumerate(self._chosen()):
+        for place, (line, event) in enumerate(self._select()):
             if ".replay.summary." in event.type:
                 continue
             incident = ".incident." in event.type
@@ -66,7 +66,7 @@ class Events:
         """Return remarks about unreadable, deleted and unwritten events; complete after all events were read."""
         return collect_remarks(self._reader)
 
-    def _chosen(self) -> Iterator[tuple[bytes, EventLine]]:
+    def _select(self) -> Iterator[tuple[bytes, EventLine]]:
         known = set[str]()  # every camera, and `-` for the device
         for line, event in self._reader.events(EventLine):
             known.add(event.camera or "-")

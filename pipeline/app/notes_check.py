@@ -110,7 +110,7 @@ def judge(
     """
     holding = [places.select(book.notes_for(facts.camera), facts) for _, facts in past]
 
-    def judged(scores: Scores | None) -> list[CheckedIncident]:
+    def judge_all(scores: Scores | None) -> list[CheckedIncident]:
         judges = {
             entries: Judge(tools.book, tools.lexicon, [entry.note for entry in entries], tools.similarity, scores)
             for entries in dict.fromkeys(holding)
@@ -123,7 +123,7 @@ def judge(
     def open_notes(one: CheckedIncident) -> tuple[Facts, list[str]]:
         return one.facts, [one.entries[at].text for at in one.verdict.open_notes]
 
-    return judging.judge_in_two_passes(tools.model, judged, open_notes, report)
+    return judging.judge_in_two_passes(tools.model, judge_all, open_notes, report)
 
 
 def summarise(judged: Sequence[CheckedIncident], book: Notebook, rules: Rulebook) -> NotesResult:

@@ -97,13 +97,13 @@ class Site:
             files.own_folder(self.state)
         return self.models
 
-    def exposed(self) -> Exposure | None:
+    def find_exposure(self) -> Exposure | None:
         """A warning if other users can read passwords in the configuration file; else None."""
         return secrets.find_exposure(self.config, self.settings.sources) if self.config else None
 
     def warnings(self) -> list[str]:
         """Return warnings about the configuration file: readable passwords, and keys of earlier versions."""
-        exposed = self.exposed()
+        exposed = self.find_exposure()
         outdated = self.configuration.outdated if self.configuration else ()
         return [*([str(exposed)] if exposed else []), *outdated]
 

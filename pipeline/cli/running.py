@@ -35,7 +35,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
 
     site = Site(config, state_dir)
     ending = running.run(site, run_dir, log_level)
-    sys.exit(_ended(ending, len(site.settings.cameras)))
+    sys.exit(_report_ending(ending, len(site.settings.cameras)))
 
 
 @click.command(epilog=EXITS)
@@ -174,7 +174,7 @@ def _live(site: Site, recordings: list[Recording], out: Path | None, camera: str
 
     if out is None:
         fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
-    return _ended(running.replay_live(site, recordings, out, camera), len(recordings))
+    return _report_ending(running.replay_live(site, recordings, out, camera), len(recordings))
 
 
 def _status(summary: ReplaySummary) -> int:
@@ -184,7 +184,7 @@ def _status(summary: ReplaySummary) -> int:
     return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED
 
 
-def _ended(ending: Ending, cameras: int) -> int:
+def _report_ending(ending: Ending, cameras: int) -> int:
     """Say what was not delivered, and how it ended: of some cameras, or of all, no picture ever came."""
     for sink, count in ending.left.items():
         waits = f"{count} events wait for {sink}, which does not take them (is the disk full?)"

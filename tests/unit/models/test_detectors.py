@@ -73,7 +73,7 @@ def test_a_picture_smaller_than_the_least_side_is_seen_whole():
 )
 def test_a_square_of_the_upright_picture_is_found_in_the_stored_one(rotation, expected):
     width, height = (200, 90)
-    assert Square(10, 20, 30).stored(width, height, rotation) == expected
+    assert Square(10, 20, 30).to_stored(width, height, rotation) == expected
 
 
 def test_of_two_boxes_at_one_place_the_likelier_of_a_group_stays():

@@ -116,7 +116,7 @@ def read_clocks(state: ReadingState) -> None:
     state.replace(_NOON_FIRST, lambda found: "00:00" if found["what"] == "midnight" else "12:00")
     late, begin = False, 0
 
-    def worded(found: re.Match[str]) -> str:
+    def convert_zh(found: re.Match[str]) -> str:
         nonlocal late, begin
         hour, part = read_number(found["h"]), found["part"] or ""
         if part:
@@ -133,8 +133,8 @@ def read_clocks(state: ReadingState) -> None:
         begin = hour
         return f"{hour:02d}:{rest:02d}"
 
-    state.replace(_CLOCK_ZH, worded)
-    state.replace(_CLOCK_ZH_PLAIN, worded)
+    state.replace(_CLOCK_ZH, convert_zh)
+    state.replace(_CLOCK_ZH_PLAIN, convert_zh)
 
 
 def _record_guess(state: ReadingState, make: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:

@@ -75,7 +75,7 @@ def test_norms_and_rotary_frequencies_are_the_models_own(converted):
     (blob,) = [op for op in graph.ops if op.kind is ggufs.OpKind.BLOB and graph.floats(op)]
     assert graph.floats(blob)[1] == np.float32(100000.0 ** (-2 / 64))
     norm = next(op for op in graph.ops if op.kind is ggufs.OpKind.LAYER_NORM and graph.epsilon(op))
-    place, gains, zeros = struct.unpack_from("<3q", graph._bytes, graph._required(norm.table, 5, "") + 4)
+    place, gains, zeros = struct.unpack_from("<3q", graph._bytes, graph._read_required(norm.table, 5, "") + 4)
     data = (out / "llm.mnn.weight").read_bytes()
     assert np.allclose(np.frombuffer(data, "<f4", 128, place), np.linspace(0.5, 1.5, 128))
     assert (gains, data[place + gains : place + gains + zeros]) == (512, bytes(512))

@@ -67,7 +67,7 @@ def test_a_site_without_a_file_has_no_cameras_and_refuses_none():
     site = Site(None, None)
     site.check_camera("gate")
     assert site.settings == settings.Settings()
-    assert site.exposed() is None
+    assert site.find_exposure() is None
 
 
 def test_a_camera_that_the_file_has_not_is_refused(config):
