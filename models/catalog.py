@@ -1,4 +1,4 @@
-"""The models that are bundled: where each file is, what it is, and that it is the one meant."""
+"""The catalogue of bundled models, and the check of their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BundledModel(NamedTuple):
     """A row of the catalogue.
 
     Attributes:
-        name: What the configuration calls it.
+        name: Its name in the configuration.
         file: Its name in models/bundled.
         sha256: Digest of the file, hexadecimal.
         licence: SPDX identifier of the weights' licence.
@@ -94,14 +94,14 @@ CATALOG = (
 """Every bundled model."""
 
 ENCODERS = ("efficientnet-lite0-224-int8",)
-"""Those of them that encode pictures."""
+"""The bundled encoders of pictures."""
 
 
-def row(name: str) -> BundledModel:
-    """The catalogue's row of a model.
+def find_model(name: str) -> BundledModel:
+    """Return the row of a model.
 
     Raises:
-        ModelError: There is no such model; the text lists those there are.
+        ModelError: There is no such model; the text lists all models.
     """
     for model in CATALOG:
         if model.name == name:
@@ -109,8 +109,8 @@ def row(name: str) -> BundledModel:
     raise ModelError(f"no model {name!r}; there are {', '.join(model.name for model in CATALOG)}")
 
 
-def encoder(name: str) -> str:
-    """The name itself. Raises ModelError: no encoder that comes with the package is called so."""
+def check_encoder_name(name: str) -> str:
+    """Return the name of a bundled encoder. Raises ModelError if there is no such encoder."""
     if name in ENCODERS:
         return name
     there = f"the encoder that comes with the package is {', '.join(ENCODERS)}, and one of your own is an .onnx file"
@@ -120,44 +120,44 @@ def encoder(name: str) -> str:
     raise ModelError(f"no model {name!r}; {there}")
 
 
-def path(name: str) -> Path:
-    """Where a model's file should be; it is not opened.
+def model_path(name: str) -> Path:
+    """Return the path of a model's file, without opening it.
 
     Raises:
         ModelError: There is no such model.
     """
-    return BUNDLED / row(name).file
+    return BUNDLED / find_model(name).file
 
 
-def verified(name: str) -> Path:
-    """Where a model's file is, after reading it through and comparing its digest.
+def verified_path(name: str) -> Path:
+    """Return the path of a model's file after a check of its hash.
 
     A damaged file may load and answer nonsense; 5 MB take about 10 ms to check, once per start.
 
     Raises:
-        ModelError: There is no such model, or its file is missing, unreadable, or not the one meant.
+        ModelError: There is no such model, or its file is missing, unreadable, or damaged.
     """
-    file = path(name)
+    file = model_path(name)
     try:
-        digest = _digest(file)
+        digest = _hash(file)
     except OSError as error:
         raise ModelError(f"cannot read model file {file} ({error.strerror}); reinstall fieldwatch") from error
-    if digest != row(name).sha256:
+    if digest != find_model(name).sha256:
         raise ModelError(f"model file {file} is damaged or was changed (sha256 {digest}); reinstall fieldwatch")
     return file
 
 
-def own(file: Path, sha256: str) -> str:
-    """The digest of a file that an operator brought. Raises ModelError: it cannot be read, or is not the one meant.
+def hash_own_file(file: Path, sha256: str) -> str:
+    """Return the sha256 of an operator's own file. Raises ModelError if it cannot be read, or has another hash.
 
     Args:
-        file: Which.
-        sha256: That it must have; empty: any.
+        file: The file.
+        sha256: The expected hash; empty: any.
     """
     if file.exists() and not file.is_file():
-        raise ModelError(f"cannot read model file {file}: it is no file")  # a pipe would be waited for
+        raise ModelError(f"cannot read model file {file}: it is no file")  # reading a pipe would block
     try:
-        digest = _digest(file)
+        digest = _hash(file)
     except OSError as error:
         raise ModelError(f"cannot read model file {file}: {error.strerror}") from error
     if sha256 and digest != sha256.casefold():
@@ -165,6 +165,6 @@ def own(file: Path, sha256: str) -> str:
     return digest
 
 
-def _digest(file: Path) -> str:
+def _hash(file: Path) -> str:
     with os.fdopen(files.open_regular(file, follow=True), "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

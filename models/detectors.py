@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.encoders.cpu import cpu_session
+from models.encoders.cpu import open_cpu_session
 from models.planes import CropReader
 from pipeline.core.geometry import Box, Rotation, overlap
 
@@ -35,7 +35,7 @@ COCO_LABELS = (
 """The 80 classes of COCO in the order of the detector's outputs."""
 
 
-def _group(index: int) -> Group:
+def _group_of(index: int) -> Group:
     if index == COCO_LABELS.index("person"):
         return "person"
     if COCO_LABELS.index("bicycle") <= index <= COCO_LABELS.index("boat"):
@@ -45,7 +45,7 @@ def _group(index: int) -> Group:
     return "other"
 
 
-GROUPS: tuple[Group, ...] = tuple(_group(index) for index in range(len(COCO_LABELS)))
+GROUPS: tuple[Group, ...] = tuple(_group_of(index) for index in range(len(COCO_LABELS)))
 """The group of each label, in the same order."""
 
 
@@ -72,7 +72,7 @@ class Square(NamedTuple):
     top: int
     side: int
 
-    def stored(self, width: int, height: int, rotation: Rotation) -> tuple[int, int, int, int]:
+    def to_stored(self, width: int, height: int, rotation: Rotation) -> tuple[int, int, int, int]:
         """Left, top, right, bottom of the same square in the stored picture.
 
         Args:
@@ -92,7 +92,7 @@ class Square(NamedTuple):
         return left, top, left + self.side, top + self.side
 
 
-def square_around(box: Box, width: int, height: int, *, margin: float, smallest: int) -> Square:
+def make_square(box: Box, width: int, height: int, *, margin: float, smallest: int) -> Square:
     """The square of an upright picture in which a detector should look for what is in `box`.
 
     Its side is the longer side of the box and a margin, at least `smallest`, at most the longer side
@@ -109,13 +109,13 @@ def square_around(box: Box, width: int, height: int, *, margin: float, smallest:
     longest = max((box[2] - box[0]) * width, (box[3] - box[1]) * height)
     side = min(max(round(longest * (1 + margin)), smallest, 1), max(width, height))
     return Square(
-        _placed((box[0] + box[2]) / 2 * width, side, width),
-        _placed((box[1] + box[3]) / 2 * height, side, height),
+        _place((box[0] + box[2]) / 2 * width, side, width),
+        _place((box[1] + box[3]) / 2 * height, side, height),
         side,
     )
 
 
-def _placed(centre: float, side: int, length: int) -> int:
+def _place(centre: float, side: int, length: int) -> int:
     if side > length:
         return (length - side) // 2
     return min(max(round(centre - side / 2), 0), length - side)
@@ -131,8 +131,8 @@ class NanoDet:
     Args:
         path: The ONNX file.
         min_likelihood: Detections below it are dropped, 0..1.
-        margin: See `square_around`.
-        smallest: See `square_around`; crops below are blown up beyond what the detector gains from.
+        margin: See `make_square`.
+        smallest: See `make_square`; crops below are blown up beyond what the detector gains from.
 
     Raises:
         ValueError: The model's outputs are not those of NanoDet.
@@ -147,7 +147,7 @@ class NanoDet:
     """Intersection over union above which the weaker of two boxes of a group is dropped."""
 
     def __init__(self, path: Path, *, min_likelihood: float = 0.35, margin: float = 0.3, smallest: int = 128) -> None:
-        self._session = cpu_session(path)
+        self._session = open_cpu_session(path)
         self._min_likelihood = min_likelihood
         self._margin = margin
         self._smallest = smallest
@@ -156,7 +156,7 @@ class NanoDet:
         self._input = np.zeros((1, 3, self._size, self._size), np.float32)
         self._feed = {feed.name: self._input}
         self._outputs = _names_by_stride(self._session, self._size, self.STRIDES, self.DISTANCES)
-        self._centres, self._strides = _cells(self._size, self.STRIDES)
+        self._centres, self._strides = _make_cells(self._size, self.STRIDES)
         self._crops = CropReader(self._size)
 
     def warm_up(self) -> None:
@@ -177,8 +177,8 @@ class NanoDet:
         """
         height, width = planes.y.shape
         upright = (width, height) if rotation in (0, 180) else (height, width)
-        square = square_around(box, *upright, margin=self._margin, smallest=self._smallest)
-        crop = self._crops.bgr(planes, *square.stored(width, height, rotation), rotation=rotation)
+        square = make_square(box, *upright, margin=self._margin, smallest=self._smallest)
+        crop = self._crops.bgr(planes, *square.to_stored(width, height, rotation), rotation=rotation)
         self._fill(crop)
         scores, sides = self._run()
         return self._detections(scores, sides, square, upright)
@@ -209,8 +209,8 @@ class NanoDet:
             return []
         boxes = self._boxes(cells, sides, square, upright)
         labels = scores[cells].argmax(axis=1)
-        found = map(_detection, labels.tolist(), best[cells].tolist(), boxes.tolist())
-        return _without_doubles(found, self.MOST_OVERLAP)
+        found = map(_make_object, labels.tolist(), best[cells].tolist(), boxes.tolist())
+        return _remove_doubles(found, self.MOST_OVERLAP)
 
     def _boxes(
         self,
@@ -232,7 +232,7 @@ class NanoDet:
         return boxes
 
 
-def _detection(label: int, likelihood: float, box: Sequence[float]) -> FoundObject:
+def _make_object(label: int, likelihood: float, box: Sequence[float]) -> FoundObject:
     left, top, right, bottom = box
     return FoundObject(COCO_LABELS[label], GROUPS[label], likelihood, (left, top, right, bottom))
 
@@ -246,7 +246,7 @@ def _names_by_stride(session: object, size: int, strides: Iterable[int], distanc
     return [shapes[shape] for shape in wanted]
 
 
-def _cells(size: int, strides: Iterable[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _make_cells(size: int, strides: Iterable[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Centre (cells, 2) as x and y in pixels of the input, and stride (cells,), of every cell."""
     centres, lengths = [], []
     for stride in strides:
@@ -257,7 +257,7 @@ def _cells(size: int, strides: Iterable[int]) -> tuple[NDArray[np.float32], NDAr
     return np.concatenate(centres), np.concatenate(lengths)
 
 
-def _without_doubles(found: Iterable[FoundObject], most_overlap: float) -> list[FoundObject]:
+def _remove_doubles(found: Iterable[FoundObject], most_overlap: float) -> list[FoundObject]:
     """Drops what a likelier one of the same group covers; `found` comes likeliest first."""
     kept: list[FoundObject] = []
     for one in found:

@@ -1,4 +1,4 @@
-"""What an encoder's answer amounts to: a vector to compare and search by, and tags."""
+"""Turn an encoder's answer into a vector for comparison and search, and tags."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class PictureFeatures(Protocol):
     """Reads the last answer of an encoder."""
 
     def of(self, encoder: Encoder, count: int) -> tuple[NDArray[np.float32], tuple[Tag, ...]]:
-        """A vector of unit length, the caller's own, and at most so many tags."""
+        """Return a vector of unit length, a copy, and at most `count` tags."""
 
 
 class Conse:
-    """Of the bundled encoder: its ImageNet likelihoods, read as a point among texts."""
+    """Features of the bundled encoder: its ImageNet likelihoods, mapped into the space of texts."""
 
     def __init__(self, table: TagTable) -> None:
         self._table = table
@@ -33,11 +33,11 @@ class Conse:
 
 
 class Direct:
-    """Of an encoder that an operator brought: its answer itself.
+    """Features of an operator's own encoder: its answer itself.
 
     Args:
-        output: The name of the answer.
-        table: Of tags in its space; None: there are none.
+        output: Name of the output.
+        table: Table of tags in its space; None: no tags.
     """
 
     def __init__(self, output: str, table: VectorTable | None) -> None:
@@ -45,7 +45,7 @@ class Direct:
         self._table = table
 
     def of(self, encoder: Encoder, count: int) -> tuple[NDArray[np.float32], tuple[Tag, ...]]:
-        """See `PictureFeatures`; a vector without length stays so, and fits no tag."""
+        """See `PictureFeatures`; a zero vector stays zero, and fits no tag."""
         vector = encoder.outputs[self._output].reshape(-1).astype(np.float32)
         length = float(np.linalg.norm(vector))
         if not length:

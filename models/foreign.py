@@ -1,4 +1,4 @@
-"""The boundary to somebody else's code: libraries of accelerators raise what they like, also a bare Exception."""
+"""Convert errors of other libraries, which may raise any exception, to ModelError."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.core.errors import ModelError, PipelineError
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SAID_MOST = 300  # letters of what a library says
+_SAID_MOST = 300  # characters of a library's message
 
 
 @contextmanager
-def foreign(what: str) -> Iterator[None]:
-    """Turn whatever is raised within into a ModelError: a model or a device that fails takes no stage along.
+def catch_library_errors(what: str) -> Iterator[None]:
+    """Turn every exception of the block into a ModelError, so that a failing device does not end a stage.
 
     Args:
-        what: Of the error, before what the library says.
+        what: Beginning of the message, before the library's own text.
     """
     try:
         yield
     except PipelineError:
         raise
     except Exception as error:
-        raise ModelError(f"{what}: {reason_of(error)}") from error
+        raise ModelError(f"{what}: {one_line_reason(error)}") from error
 
 
-def reason_of(error: Exception) -> str:
-    """What a library says in an error, in one line."""
+def one_line_reason(error: Exception) -> str:
+    """Return the message of an error in one line."""
     words = " ".join(str(error).split())
-    return printable(words[:_SAID_MOST]) or type(error).__name__
+    return make_printable(words[:_SAID_MOST]) or type(error).__name__

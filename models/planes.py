@@ -77,9 +77,9 @@ class CropReader:
         for plane, out in ((planes.u, self._u), (planes.v, self._v)):
             self._read(plane, out, half, _NO_COLOUR, _CHROMA_TO_VIDEO if planes.full_range else None)
         cv2.cvtColor(self._i420, cv2.COLOR_YUV2BGR_I420, dst=self._stored)
-        return self._turned(rotation)
+        return self._turn(rotation)
 
-    def _turned(self, rotation: Rotation) -> NDArray[np.uint8]:
+    def _turn(self, rotation: Rotation) -> NDArray[np.uint8]:
         if rotation == 0:
             return self._stored
         cv2.rotate(self._stored, _TURNS[rotation], dst=self._upright)
@@ -95,8 +95,8 @@ class CropReader:
     ) -> None:
         """Fills `out` (n, n) from one plane; `codes` translates what was read, not the padding."""
         height, width = plane.shape
-        columns = _overlap(crop[0], crop[2], width, len(out))
-        rows = _overlap(crop[1], crop[3], height, len(out))
+        columns = _clip_overlap(crop[0], crop[2], width, len(out))
+        rows = _clip_overlap(crop[1], crop[3], height, len(out))
         if (columns[2:], rows[2:]) != ((0, len(out)), (0, len(out))):
             out.fill(padding)
         if columns.empty or rows.empty:
@@ -135,7 +135,7 @@ class _Overlap(NamedTuple):
         return self.first >= self.last or self.start >= self.stop
 
 
-def _overlap(begin: int, end: int, length: int, size: int) -> _Overlap:
+def _clip_overlap(begin: int, end: int, length: int, size: int) -> _Overlap:
     """Clips [begin, end) to [0, length) and finds the same part of a result of `size` pixels."""
     first, last = max(begin, 0), min(end, length)
     scale = size / (end - begin)

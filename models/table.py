@@ -1,4 +1,4 @@
-"""The table of language models, config/models.toml: recipes, and where models come from."""
+"""Read the table of language models, config/models.toml: recipes, and sources of models."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ class ModelSource(_Row, frozen=True):
 
 
 class Weighing(_Row, frozen=True):
-    """What the answers of a model are worth when it is asked whether a note speaks about an incident.
+    """The calibration of a model's answers whether a note is about an incident.
 
     Attributes:
-        graph: The file of the graph that the model runs on.
-        adapter: The hash of the adapter that was merged; empty: none.
-        calibrated: What the note gets for nothing in particular is taken off its answers.
-        slope: Log odds a unit of its answer, log p(yes) - log p(no).
-        middle: The answer at which it may as well be the one as the other.
+        graph: File of the model's graph.
+        adapter: Hash of the merged adapter; empty: none.
+        calibrated: Whether answers for sights without content are subtracted.
+        slope: Log odds for a unit of its answer, log p(yes) - log p(no).
+        middle: The answer at which both are equally likely.
     """
 
     graph: str
@@ -105,28 +105,28 @@ class ModelTable(_Row, frozen=True):
     weighing: dict[Name, Weighing] = {}
 
     def recipe(self, name: str) -> Recipe:
-        """A recipe by name. Raises ConfigError: there is none."""
-        return _found(self.recipes, name, "recipe")
+        """Return a recipe by name. Raises ConfigError if there is none."""
+        return _find_row(self.recipes, name, "recipe")
 
     def source(self, name: str) -> ModelSource:
-        """A model by name. Raises ConfigError: there is none."""
-        return _found(self.models, name, "model")
+        """Return a model by name. Raises ConfigError if there is none."""
+        return _find_row(self.models, name, "model")
 
-    def weighs(self, manifest: ModelManifest) -> Weighing | None:
-        """What a model's answers about notes are worth; None: nobody has measured, so it is not asked."""
+    def find_weighing(self, manifest: ModelManifest) -> Weighing | None:
+        """Return the calibration of a model's answers about notes; None if it was never measured."""
         graph = manifest.template.name if manifest.template else ""
         adapter = manifest.adapter.sha256 if manifest.adapter else ""
         return next((row for row in self.weighing.values() if (row.graph, row.adapter) == (graph, adapter)), None)
 
 
 @functools.cache
-def table() -> ModelTable:
-    """The table that comes with the package."""
+def load_table() -> ModelTable:
+    """Return the bundled table."""
     return parse(config_file("models.toml").read_bytes())
 
 
 def parse(data: bytes) -> ModelTable:
-    """Read a table. Raises ConfigError that names the key."""
+    """Parse a table. Raises a ConfigError that names the key."""
     try:
         found = msgspec.toml.decode(data, type=ModelTable)
     except msgspec.DecodeError as error:
@@ -137,7 +137,7 @@ def parse(data: bytes) -> ModelTable:
     return found
 
 
-def _found(rows: Mapping[str, _Found], name: str, what: str) -> _Found:
+def _find_row(rows: Mapping[str, _Found], name: str, what: str) -> _Found:
     if name in rows:
         return rows[name]
     near = difflib.get_close_matches(name, rows, 1, 0.5)

@@ -1,10 +1,10 @@
-"""Tags without a text model: ImageNet likelihoods, read as a point among the meanings of texts.
+"""Find tags of a picture without a text model: ImageNet likelihoods are mapped into the space of texts.
 
 The method is ConSE (Norouzi et al., "Zero-Shot Learning by Convex Combination of Semantic Embeddings",
 2013): a picture's vector is the mean of the text vectors of its likeliest classes, weighted by their
 likelihoods. The square root over the likelihoods flattens them, which measured better.
 
-It tells kinds of things and a few scenes. It cannot tell colours, counts, actions, or people.
+It finds kinds of things and a few scenes, but no colours, counts, actions, or people.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -73,7 +73,7 @@ class VectorTable:
         Raises:
             ModelError: It cannot be read, or its vectors are not of this size.
         """
-        with foreign(f"{path} is no table of tags: it holds `names` and `vectors`"):
+        with catch_library_errors(f"{path} is no table of tags: it holds `names` and `vectors`"):
             _check_size(path)
             with np.load(path, allow_pickle=False) as table:
                 names = tuple(map(str, table["names"]))
@@ -87,7 +87,7 @@ class VectorTable:
         return cls(names, vectors, scale)
 
     def tags(self, vector: NDArray[np.float32], count: int = 3) -> tuple[Tag, ...]:
-        """The tags that fit a picture's vector (size,) of unit length, likeliest first; none that has a small share."""
+        """Return the tags that fit a picture's vector (size,) of unit length, likeliest first, without small shares."""
         cosines = self._scale * (self._vectors @ vector)
         shares = np.exp(cosines - cosines.max())
         shares /= shares.sum()
@@ -96,7 +96,7 @@ class VectorTable:
 
 
 def _check_size(path: Path) -> None:
-    """Raise OSError where a file, or what is packed in it, is larger than any table of tags."""
+    """Raise OSError if a file, or its unpacked content, is larger than any table of tags."""
     os.close(files.open_regular(path, follow=True))  # np.load would wait for a pipe
     files.check_size(path, _TABLE_MOST)
     with zipfile.ZipFile(path) as archive:
@@ -146,30 +146,30 @@ class TagTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every tag there is."""
+        """All tags."""
         return self._names
 
     def texts(self) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-        """Every name of a class or a tag, and their text vectors, (names, 384) float32 of unit length."""
+        """Return the names of all classes and tags, and their text vectors, (names, 384) float32 of unit length."""
         vectors = np.concatenate((self._classes[: len(self._class_names)], self._tag_vectors))
         return (*self._class_names, *self._names), vectors.astype(np.float32)
 
-    def apart(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """A vector without what all texts of the table share, (384,) float32 of unit length; zeros stay zeros."""
+    def centre(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Remove from a vector the direction that all texts share; (384,) float32 of unit length, or zeros."""
         away = vector - self._mean
         length = float(np.linalg.norm(away))
         found: NDArray[np.float32] = away / length if length else away
         return found
 
     def vector(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Where a picture lies among texts.
+        """Map the logits of a picture into the space of texts.
 
         Args:
             logits: (classes,) float32, raw.
 
         Returns:
             (384,) float32 of unit length, the caller's own. Its cosine with the MiniLM embedding of
-            "a photo of a ..." tells how well the text fits.
+            "a photo of a ..." says how well the text fits.
         """
         likeliest = np.argpartition(logits, -CLASSES_USED)[-CLASSES_USED:]
         weights = np.exp(FLATTENING * (logits[likeliest] - logits[likeliest].max()))
@@ -178,7 +178,7 @@ class TagTable:
         return mixed
 
     def tags(self, logits: NDArray[np.float32], count: int = 3) -> tuple[Tag, ...]:
-        """The tags that fit a picture, likeliest first; none when nothing does.
+        """Return the tags that fit a picture, likeliest first; may be empty.
 
         All texts of the form "a photo of" share a direction; without taking it away everything fits a bit.
 
@@ -186,7 +186,7 @@ class TagTable:
             logits: As `vector` takes them.
             count: At most so many.
         """
-        cosines = self._tags @ self.apart(self.vector(logits))
+        cosines = self._tags @ self.centre(self.vector(logits))
         fitting = [index for index in np.argsort(-cosines)[:count] if cosines[index] >= EVEN_COSINE]
         likelihoods = 1 / (1 + np.exp((EVEN_COSINE - cosines) / COSINE_STEP))
         return tuple(Tag(self._names[index], float(likelihoods[index])) for index in fitting)

@@ -53,7 +53,7 @@ class Classify(Stage):
         """Load the detector, checked against its hash, and run it once."""
         cv2.setNumThreads(1)
         settings = self.context.settings.classify
-        self._detector = NanoDet(catalog.verified(settings.model), min_likelihood=settings.min_likelihood)
+        self._detector = NanoDet(catalog.verified_path(settings.model), min_likelihood=settings.min_likelihood)
         self._detector.warm_up()
         self._rules = TrackRules(max_still_s=settings.max_still_s)
         self._cameras: dict[CameraId, _Camera] = {}

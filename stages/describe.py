@@ -14,7 +14,7 @@ from models.asking import language, weighing
 from models.asking.prompts import Prompts
 from models.asking.sentence import Summariser
 from models.asking.weighing import Weigher
-from models.table import table
+from models.table import load_table
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import EngineError
 from pipeline.core.events import Model, Tokens
@@ -74,7 +74,7 @@ class Describe(Stage):
         self._settings = context.settings.describe
         self._desk = Desk()
         self._writing: dict[IncidentId, _Writing] = {}
-        self._voice = language.Voice(language.Trial(None))
+        self._voice = language.ChosenModel(language.Trial(None))
         self._used_ns = 0
         self._asleep = False
         self._weigher: Weigher | None = None
@@ -90,7 +90,7 @@ class Describe(Stage):
 
     def begin(self) -> Outputs:
         """Load the model, which nobody waits for; tell which one speaks, or why none does."""
-        self._voice = language.open_voice(self.context)
+        self._voice = language.open_chosen_model(self.context)
         if self._voice.model is not None:
             self._learn(self._voice.model)
         pts_ns, utc_ns = self.context.clock.now()
@@ -213,7 +213,7 @@ class Describe(Stage):
         prompts = Prompts.of(model.engine.encode)
         self._summariser = Summariser(model, prompts, self._settings.max_sentence_tokens, self._lists)
         self._told = Model(name=model.name, version=model.version, sha256=model.sha256, device="cpu")
-        scale = table().weighs(model.manifest)
+        scale = load_table().find_weighing(model.manifest)
         if scale is not None:
             kept = self.context.models_dir / weighing.FILE if self.context.models_dir else None
             path = None if self.context.clock.media else kept  # a recording is judged the same whatever came before
@@ -224,7 +224,7 @@ class Describe(Stage):
         """First the verdict, then the sentence."""
         facts = question.wanted.facts
         if self._weigher is not None and (notes := self._judging.unheard(facts)):
-            self._likely[weighing.seen_in(facts)] = facts
+            self._likely[weighing.sight_of(facts)] = facts
             if len(self._likely) > _REMEMBERED_MOST:
                 del self._likely[next(iter(self._likely))]
             plan = self._weigher.plan(facts, notes, self._left_s(question))
@@ -284,7 +284,7 @@ class Describe(Stage):
         """The sentence where it says nothing but the facts, else the template with what was wrong."""
         if isinstance(summary, str):
             return self._done(question, templates.describe(question.wanted.facts, summary, "skipped"))
-        self._voice.trial.passed()
+        self._voice.trial.record_answer()
         written = summary.written
         if written.cached != self._summariser.fixed:
             self.reread += 1
@@ -322,7 +322,7 @@ class Describe(Stage):
         """With the verdict, which never waits for a sentence; and with a word of warning of what the scene says."""
         verdict = self._judging.judged(wanted.facts, why_unheard)
         judged = msgspec.structs.replace(analysis, fields=verdict.fields)
-        if self._lists.suspects(wanted.facts.scene_text):
+        if self._lists.match_scene(wanted.facts.scene_text):
             judged = msgspec.structs.replace(judged, flags=("injection_suspected",))
         return IncidentDescribed(
             incident=wanted.incident, revision=wanted.revision, analysis=judged, holds_s=verdict.holds_s
@@ -336,9 +336,9 @@ class Describe(Stage):
             return
         if self._weigher is not None and idle_s > _IDLE_S and self._weighed_for != self._judging.stamp:
             self._weighed_for = self._judging.stamp
-            known = [*self._likely.values(), *outlook.incidents(self.context.settings)]
+            known = [*self._likely.values(), *outlook.expected_incidents(self.context.settings)]
             incidents = [(facts, self._judging.unheard(facts)) for facts in known]
-            pairs = self._weigher.missing(incidents, self._judging.texts)
+            pairs = self._weigher.find_missing(incidents, self._judging.texts)
             log.info("notes_weighed_ahead", questions=len(pairs))
             self._spare = self._weigher.weigh(pairs, lambda _: False)
         elif idle_s > self._settings.idle_after_s:

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 
 from models import catalog
-from models.detectors import square_around
+from models.detectors import make_square
 from models.encoders import OURS, PictureFormat, fill, gate
-from models.encoders.watched import Mark, Watched
+from models.encoders.watched import StateFile, WatchedEncoder
 from models.features import Conse, Direct
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from models.planes import CropReader
 from models.tags import TagTable, VectorTable
 from pipeline.core.errors import ModelError
@@ -43,7 +43,7 @@ class Encode(Stage):
         self._report: EncoderReported | None = None
         self._encoder: Encoder | None = None
         try:
-            with foreign("it cannot be run"):
+            with catch_library_errors("it cannot be run"):
                 self._encoder = self._opened(trace_s)
         except ModelError as error:
             if not self.context.settings.encode.own:
@@ -67,9 +67,9 @@ class Encode(Stage):
         settings = self.context.settings.encode
         self._name, self._format = settings.model, OURS
         if not settings.own:
-            return catalog.verified(settings.model)
+            return catalog.verified_path(settings.model)
         file = Path(settings.model)
-        self._name = f"{file.stem}@{catalog.own(file, settings.sha256)[:8]}"
+        self._name = f"{file.stem}@{catalog.hash_own_file(file, settings.sha256)[:8]}"
         self._format = PictureFormat.of(settings)
         return file
 
@@ -77,7 +77,7 @@ class Encode(Stage):
         """What answers are turned into: a vector and tags."""
         settings = self.context.settings.encode
         if not settings.own:
-            return Conse(TagTable.load(catalog.verified("conse-minilm")))
+            return Conse(TagTable.load(catalog.verified_path("conse-minilm")))
         name = settings.embedding or next(reversed(encoder.outputs))
         if name not in encoder.outputs:
             raise ModelError(f"{settings.model} has no output {name}: there are {', '.join(encoder.outputs)}")
@@ -88,29 +88,29 @@ class Encode(Stage):
         """On the processor. Raises ModelError: a file of the operator's own ended a process before."""
         mark = self._mark()
         if not self.context.settings.encode.own:
-            return gate.processor(model)
+            return gate.open_cpu_encoder(model)
         if mark.state() != "idle":
             raise ModelError(f"{model}: a process ended as it opened this model, which is damaged")
         mark.set("running")
         try:
-            encoder = gate.processor(model)
+            encoder = gate.open_cpu_encoder(model)
             encoder.run()
         finally:
             mark.set("idle")  # whoever was killed comes not here
         return encoder
 
-    def _mark(self) -> Mark:
+    def _mark(self) -> StateFile:
         folder = self.context.state_dir
-        return Mark(folder / "encode.mark" if folder else None, self.context.lives)
+        return StateFile(folder / "encode.mark" if folder else None, self.context.lives)
 
     def _accelerated(self, model: Path, trace_s: float) -> Encoder | None:
         """What the gate admits, watched from then on; the processor, where the accelerator took a process with it."""
         settings, mark = self.context.settings.encode, self._mark()
         if mark.state() != "idle":
             ended = "a process ended or hung in it" if mark.state() == "running" else "it failed before"
-            mark.set("given_up")
+            mark.set("abandoned")
             self._report = self._fallback(f"{ended}: the processor does it until the daemon starts anew")
-            return gate.processor(model)
+            return gate.open_cpu_encoder(model)
         mark.set("running")  # native code of somebody else is opened
         try:
             admission = gate.admit(model, self._name, settings, trace_s, self._format)
@@ -119,7 +119,9 @@ class Encode(Stage):
         self._report = EncoderReported(state=admission.state, details=admission.details)
         if admission.encoder is None or admission.details.get("runs_on") != "accelerator":
             return admission.encoder
-        return Watched(admission.encoder, lambda: gate.processor(model), settings.min_cosine, mark, self._format)
+        return WatchedEncoder(
+            admission.encoder, lambda: gate.open_cpu_encoder(model), settings.min_cosine, mark, self._format
+        )
 
     def _fallback(self, reason: str, runs_on: str = "cpu") -> EncoderReported:
         settings = self.context.settings.encode
@@ -155,7 +157,7 @@ class Encode(Stage):
         )
 
     def _fault(self) -> str:
-        return self._encoder.fault if isinstance(self._encoder, Watched) else ""
+        return self._encoder.fault if isinstance(self._encoder, WatchedEncoder) else ""
 
     def _told(self, pts_ns: Nanoseconds, utc_ns: Nanoseconds) -> Outputs:
         """Say once what the accelerator is worth. A replay tells only what went wrong, as of a language model."""
@@ -168,6 +170,6 @@ class Encode(Stage):
         frame = message.keyframe
         width, height = frame.width, frame.height
         upright = (width, height) if frame.rotation in (0, 180) else (height, width)
-        square = square_around(message.box, *upright, margin=_MARGIN, smallest=_SMALLEST)
-        pixels = square.stored(width, height, frame.rotation)
+        square = make_square(message.box, *upright, margin=_MARGIN, smallest=_SMALLEST)
+        pixels = square.to_stored(width, height, frame.rotation)
         fill(encoder.input, self._crops.bgr(planes, *pixels, rotation=frame.rotation), self._format)

@@ -58,7 +58,7 @@ class Govern(Stage):
         trips = [one.passive_trip_c for one in self._zones if one.passive_trip_c is not None]
         told = min((trip for trip in trips if _ODD_TRIP_C[0] <= trip <= _ODD_TRIP_C[1]), default=governor.TRIP_C)
         self._bands = governor.Bands.below(self._settings.trip_c or told)
-        self._meters = energy.meters(sysfs.energy(root))
+        self._meters = energy.choose_meters(sysfs.energy(root))
         may = self._settings.frequencies and self._settings.mode == "act"
         kept = folder / _KEPT if folder else None
         if not (may and self.context.lives):  # else the life before this one was in the midst of it
@@ -117,7 +117,7 @@ class Govern(Stage):
             self._metered_at[meter.path] = now
             if before is not None:
                 volts = sysfs.answer(meter.volts) if meter.volts else None
-                self._joules += energy.joules(meter, before, now, passed_s, volts) or 0.0
+                self._joules += energy.measure_joules(meter, before, now, passed_s, volts) or 0.0
         if self._joules:
             self.context.limits.record_energy(self._joules)
 
@@ -216,12 +216,12 @@ class Govern(Stage):
         told: list[_Told] = []
         settings, limits = self._settings, self.context.limits.get()
         for name, mb in work.rss_mb.items():
-            memory, growth = watches.grown(
+            memory, growth = watches.watch_memory(
                 self._memory.get(name, watches.MemoryWatch()), mb, settings.leak_mb_per_h, settings.recycle_mb
             )
             self._memory[name] = memory
             recycle = growth.recycle and settings.mode == "act" and self.context.limits.recycle(name)
-            if growth.tell or recycle:
+            if growth.report or recycle:
                 details: Details = {
                     "stage": name, "mb": round(mb, 1), "mb_per_h": round(growth.mb_per_h, 1),
                     "gathered_mb": round(growth.gathered_mb, 1), "replaced": recycle,
@@ -232,7 +232,7 @@ class Govern(Stage):
         slowed = (limits.level > 0 and not limits.observing) or limits.duty < 1 or limits.rung > Rung.FULL
         for name, pieces in work.pieces.items():
             pace = self._pace.get(name, watches.InferencePace())
-            self._pace[name], drift = watches.drifted(
+            self._pace[name], drift = watches.watch_pace(
                 pace, pieces, work.pieces_ms.get(name, 0.0), settings.drift, slowed=slowed
             )
             if drift is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pipeline.core.facts import Facts
     from pipeline.core.note.notebook import Entry
     from pipeline.core.stage import StageContext
-    from pipeline.core.verdict.speaking import Scores, Similarity
+    from pipeline.core.verdict.matching import Scores, Similarity
     from pipeline.core.verdict.verdicts import Verdict
 
 log = structlog.get_logger()
@@ -75,10 +75,10 @@ class Judging:
         """
         self._look()
         entries = self._entries(facts)
-        verdict = self._judge(entries).verdict(facts)
+        verdict = self._judge(entries).judge(facts)
         found = _fields_of(verdict, entries)
-        if verdict.unheard:
-            names = ", ".join(entries[at].id for at in verdict.unheard)
+        if verdict.open_notes:
+            names = ", ".join(entries[at].id for at in verdict.open_notes)
             found |= {"not_weighed": names, "not_weighed_because": why_unheard}
         found |= {"notes_unreadable": self._unreadable} if self._unreadable else {}
         return JudgedFacts(found, verdict.holds_s)
@@ -87,7 +87,7 @@ class Judging:
         """Return the notes that the third step does not know yet of an incident and should, likeliest first."""
         self._look()
         entries = self._entries(facts)
-        return [entries[at].text for at in self._judge(entries).verdict(facts).unheard]
+        return [entries[at].text for at in self._judge(entries).judge(facts).open_notes]
 
     @property
     def texts(self) -> list[str]:
@@ -117,7 +117,7 @@ class Judging:
             self._similarity = encoder.similarity if encoder else None
 
     def _entries(self, facts: Facts) -> tuple[Entry, ...]:
-        return self._places.holding(self._notes.of(self._stands_for or facts.camera), facts)
+        return self._places.select(self._notes.notes_for(self._stands_for or facts.camera), facts)
 
     def _judge(self, entries: tuple[Entry, ...]) -> Judge:
         key = tuple(entry.id for entry in entries)

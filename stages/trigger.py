@@ -319,7 +319,7 @@ class Trigger(Stage):
         if not (yield from self._raiser.raised(event, Weight.END, Closed(course.id))):
             return False
         self.ended += 1
-        self._joules = energy.forgotten(self._joules, course.id)
+        self._joules = energy.forget(self._joules, course.id)
         return True
 
     # What is said
@@ -363,7 +363,7 @@ class Trigger(Stage):
         """Time goes by: what waits too long is not waited for, and silence is noticed."""
         self._raiser.drops = message.drops
         ids = [*(course.id for course in self._open.values()), *self._ending]
-        self._joules = energy.step(self._joules, message.energy_j, ids)
+        self._joules = energy.share_energy(self._joules, message.energy_j, ids)
         self._storm, summed_up = storm.passed(self._storm, m.seconds(at.pts_ns), self._rows.storm_incidents)
         if summed_up is not None:
             yield from self._raiser.device("system.storm", m.Priority.WARNING, summed_up, at)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from models import fetch
 from models.llm import convert
-from models.table import table
+from models.table import load_table
 
 NAME = "smollm2-135m"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fieldwatch-test"
@@ -23,13 +23,13 @@ def gguf():
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:  # tests run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return fetch.fetch(table().source(NAME), CACHE, "", "", lambda *_: None)
+        return fetch.fetch(load_table().source(NAME), CACHE, "", "", lambda *_: None)
 
 
 def converted(target, recipe, adapter=None, source=None):
     """Convert it; returns the manifest."""
-    job = convert.ModelJob(source or gguf(), table().recipe(recipe), recipe, adapter)
-    return convert.run(convert.prepare(job), target)
+    job = convert.ModelJob(source or gguf(), load_table().recipe(recipe), recipe, adapter)
+    return convert.run(convert.plan(job), target)
 
 
 def ask(folder, **asked):

@@ -65,7 +65,7 @@ def tiny(tmp_path, monkeypatch):
     """Write small language models that a graph of their size is known for; all of Q4_1 unless said otherwise."""
     graph = ggufs.tiny_template().data
     monkeypatch.setitem(layout.TEMPLATES, "graph-smollm2-135m", ggufs.TINY)
-    monkeypatch.setattr(layout, "graph", lambda _: MnnGraph(graph, "tiny"))
+    monkeypatch.setattr(layout, "load_graph", lambda _: MnnGraph(graph, "tiny"))
 
     def write(kinds=None, metadata=None, tensors=None):
         path = tmp_path / "tiny.gguf"

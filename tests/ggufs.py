@@ -10,7 +10,7 @@ import numpy as np
 from models.llm import layout, repack
 from models.llm.gguf import BLOCKS, Kind
 from models.llm.graph import MnnGraph, OpKind
-from models.llm.tokenizer import _spelling
+from models.llm.tokenizer import _byte_characters
 
 CODES = {int: (4, "<I"), float: (6, "<f"), bool: (7, "<?")}
 
@@ -69,7 +69,7 @@ def blocks(kind, rows, columns, seed=1):
 
 def vocabulary(size=256):
     """Metadata of a vocabulary: every byte, one merge, one token matched as a whole, and a control token."""
-    characters = list(_spelling().values())
+    characters = list(_byte_characters().values())
     merged = characters[ord("a")] + characters[ord("b")]
     tokens = [*characters, merged, "<fim>", "<|im_end|>"]
     types = [1] * 257 + [4, 3]
@@ -93,10 +93,10 @@ EPSILON = 1e-5
 
 def tiny_template():
     """The graph of SmolLM2-135M with the sides of TINY."""
-    graph = layout.graph("graph-smollm2-135m")
+    graph = layout.load_graph("graph-smollm2-135m")
     for op in graph.ops:
         if op.kind is OpKind.CONVOLUTION:
-            common = graph._required(op.table, 0, op.name)
+            common = graph._read_required(op.table, 0, op.name)
             for number, side in zip((10, 11), sides(op.name), strict=True):
                 struct.pack_into("<i", graph._bytes, graph._place(common, number), side)
     return graph
@@ -117,7 +117,7 @@ def tiny_tensors(kinds):
     """Tensors of TINY; `kinds` maps the end of a tensor's name to how it is stored, all others are Q4_1."""
     tensors = {}
     plain = np.linspace(0.5, 1.5, 128, dtype="<f4").tobytes()
-    for number, op in enumerate(layout.graph("graph-smollm2-135m").ops):
+    for number, op in enumerate(layout.load_graph("graph-smollm2-135m").ops):
         if (op.kind is OpKind.LAYER_NORM and "layernorm" in op.name) or op.name == "hidden_states":
             tensors[layout.tensor_name(op.name, tied=True) + ".weight"] = (Kind.F32, None, 128, plain)
         elif op.kind is OpKind.CONVOLUTION:
@@ -152,9 +152,9 @@ def read_back(folder):
         if op.kind is not OpKind.CONVOLUTION:
             continue
         rows, columns = graph.shape(op)
-        vector = graph._required(op.table, 6, op.name)
+        vector = graph._read_required(op.table, 6, op.name)
         offset, weight, scale, bias, _ = struct.unpack_from("<5q", graph._bytes, vector + 4)
-        table = graph._required(op.table, 3, op.name)
+        table = graph._read_required(op.table, 3, op.name)
         bits, blocks_in_all = graph._integer(table, 7), graph._integer(table, 9)
         half = graph._bytes[graph._place(table, 15)]
         block = rows * columns // blocks_in_all
@@ -166,7 +166,7 @@ def read_back(folder):
         assert bias == 0
         form = repack.Format(bits, block)
         parts = repack.Quantised(levels.reshape(rows, columns), scales.astype("<f4").reshape(rows, -1, 2))
-        found[op.name] = (form, repack.dequantised(parts, form))
+        found[op.name] = (form, repack.dequantise(parts, form))
     return found
 
 

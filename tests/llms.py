@@ -16,9 +16,9 @@ from models.llm.engine import Session
 from models.llm.folder import ModelManifest, Origin
 from models.llm.grammar import Grammars
 from models.llm.opening import LanguageModel
-from models.llm.tokenizer import TokenVocabulary, _spelling
-from models.store import Store, Wish
-from models.table import table
+from models.llm.tokenizer import TokenVocabulary, _byte_characters
+from models.store import ConversionOptions, Store
+from models.table import load_table
 from pipeline.core.errors import EngineError, ModelError
 from tests import boot
 
@@ -27,7 +27,12 @@ BEGIN, END, YES, NO = 256, 257, 258, 259
 
 def byte_words():
     """A vocabulary of the 256 bytes, the two marks of ChatML, and two answers."""
-    tokens = [_spelling()[value] for value in range(256)] + ["<|im_start|>", "<|im_end|>", "\u0120yes", "\u0120no"]
+    tokens = [_byte_characters()[value] for value in range(256)] + [
+        "<|im_start|>",
+        "<|im_end|>",
+        "\u0120yes",
+        "\u0120no",
+    ]
     kinds = [1] * 256 + [3, 3, 1, 1]
     return TokenVocabulary(tokens, kinds, [], (("bytes", False),), END, None, adds_begin=False, template="")
 
@@ -112,8 +117,8 @@ def boot_state(folder=boot.CACHE / "state"):
     with (folder / "lock").open("w") as lock:  # tests run side by side
         fcntl.flock(lock, fcntl.LOCK_EX)
         store = Store(folder)
-        adapter = catalog.verified(table().source(boot.NAME).adapter)
-        found = store.convert(source, boot.NAME, Wish("keep", adapter), lambda *_: None)
+        adapter = catalog.verified_path(load_table().source(boot.NAME).adapter)
+        found = store.convert(source, boot.NAME, ConversionOptions("keep", adapter), lambda *_: None)
         store.use(f"{found.name}/{found.version}")
     return folder
 

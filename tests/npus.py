@@ -17,8 +17,8 @@ from onnxruntime.quantization import (
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config, qnn_preprocess_model
 
 from models.encoders import backends
-from models.encoders.gate import probes
-from models.encoders.plugin_ep import provider
+from models.encoders.gate import make_probes
+from models.encoders.plugin_ep import load_provider
 from pipeline.core.errors import ModelError
 
 EMULATED = {"soc_model": "43"}  # SM8550, which the emulator of x86-64 knows
@@ -29,7 +29,7 @@ def needs(name):
     """Skip, with the reason printed, where a back end cannot be used."""
     row = backends.BACKENDS[name]
     try:
-        offered = provider(row.module)
+        offered = load_provider(row.module)
     except ModelError as error:
         pytest.skip(f"{name}: {error}")
     if not offered.devices:
@@ -132,7 +132,7 @@ def cnn(batch=1):
 
 class _Pictures(CalibrationDataReader):
     def __init__(self):
-        self._left = iter(probes((1, 3, SIDE, SIDE), 8))
+        self._left = iter(make_probes((1, 3, SIDE, SIDE), 8))
 
     def get_next(self):
         picture = next(self._left, None)

@@ -21,8 +21,8 @@ class Reference:
 
     def __init__(self, path, adapter=None):
         self.model = Gguf(path)
-        self.shape = layout.shape(self.model)
-        self.epsilon, self.frequencies = layout.constants(self.model, self.shape)
+        self.shape = layout.read_shape(self.model)
+        self.epsilon, self.frequencies = layout.norm_constants(self.model, self.shape)
         self.adapter = adapter
 
     def logits(self, numbers):
@@ -76,7 +76,7 @@ class Reference:
 
     def matrix(self, name, part="weight"):
         tensor = self.model.tensor(f"{name}.{part}")
-        found = repack.values(tensor.data, tensor.kind)
+        found = repack.decode_values(tensor.data, tensor.kind)
         layer = self.adapted(name)
         if layer and part == "weight":
             order = layout.row_order(name, self.shape, len(found))

@@ -25,7 +25,7 @@ import msgspec
 
 from models.llm import convert, folder, layout, repack
 from models.llm.graph import MnnGraph, OpKind
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ConfigError, ModelError
 from tools import torch_route
 
@@ -72,7 +72,7 @@ def forms(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, repack.Format]
         names = [part] if part == layout.LM_HEAD else [f"/layers.{layer}/{part}/Linear" for layer in layers]
         for name in names:
             rule = recipe.rule(name)
-            found[name] = repack.fitting(repack.Format(rule.bits, rule.block), columns)
+            found[name] = repack.fit_block(repack.Format(rule.bits, rule.block), columns)
     return found
 
 
@@ -164,7 +164,7 @@ def export(model: Path, target: Path, name: str, exporter: torch_route.Exporter)
         ConfigError: The folder is no model, or there is no such recipe.
         ModelError: The export failed, or the disk is full.
     """
-    config, recipe = read_config(model), table().recipe(name)
+    config, recipe = read_config(model), load_table().recipe(name)
     wanted = forms(recipe, config)
     counts = Counter(f"int{one.bits}, blocks of {one.block}, quantised" for one in wanted.values())
     manifest = folder.ModelManifest(
@@ -177,7 +177,7 @@ def export(model: Path, target: Path, name: str, exporter: torch_route.Exporter)
         tools=exporter.versions,
     )
     needed = 2 * sum(path.stat().st_size for path in model.iterdir() if path.is_file())  # the exporter writes twice
-    with folder.building(target, needed) as part:
+    with folder.build_folder(target, needed) as part:
         work = part / "work"
         work.mkdir()
         out = exporter.run(model, words(wanted, work / "quantisation.json"), work)
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--python", type=Path, help=f"of the environment with torch; else {torch_route.ENVIRONMENT}")
     options = parser.parse_args()
     try:
-        forms(table().recipe(options.recipe), read_config(options.model))  # before torch is looked for
+        forms(load_table().recipe(options.recipe), read_config(options.model))  # before torch is looked for
         exporter = torch_route.find(options.python)
         done = export(options.model, options.out, options.recipe, exporter)
     except (ConfigError, ModelError) as error:

@@ -120,8 +120,8 @@ def of_gguf(path: Path) -> Size:
         ModelError: It cannot be read, is of another architecture, or its positions are scaled.
     """
     model = Gguf(path)
-    shape = layout.shape(model)
-    epsilon, _ = layout.constants(model, shape)
+    shape = layout.read_shape(model)
+    epsilon, _ = layout.norm_constants(model, shape)
     theta = model.metadata.get(f"{shape.architecture}.rope.freq_base", 10_000.0)
     # the file holds float32: 1e-5 comes as 9.99999974e-06
     return _checked(Size(shape, float(f"{epsilon:.6g}"), float(f"{theta:.6g}")), path)
@@ -228,7 +228,7 @@ def _run(options: argparse.Namespace) -> None:
     if not re.fullmatch(_NAME, name):
         raise ConfigError(f"{name!r} is no name: use small letters, digits, dots, dashes, underscores")
     size = of_config(options.config) if options.config else of_gguf(options.gguf)
-    bundled = lzma.decompress(catalog.verified(f"graph-{name}").read_bytes()) if options.check else b""
+    bundled = lzma.decompress(catalog.verified_path(f"graph-{name}").read_bytes()) if options.check else b""
     target = options.out / f"{name}.mnn.xz"
     if target.exists() and not options.check:
         raise ConfigError(f"{target} exists: choose another name, another --out, or --check")

@@ -48,7 +48,7 @@ def _incident(number: int, choice: random.Random) -> dict[str, object]:
     site = choice.choice(sorted(SITES))
     places, things = SITES[site]
     label = "none" if choice.random() < 0.07 else choice.choice(things)  # noqa: PLR2004  # a few that nobody recognised
-    kind = sentences.group(label)
+    kind = sentences.verb_group(label)
     still = label == "none" or choice.random() < 0.4  # noqa: PLR2004  # as many as in footage
     hour = choice.randrange(24)
     light = "night" if hour < 6 or hour > 20 else "day"  # noqa: PLR2004  # when it is dark most of the year

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.asking.prompts import Prompts
-from models.asking.weighing import NOTHING, Weigher
+from models.asking.weighing import NULL_SIGHTS, Weigher
 from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.table import Weighing
@@ -68,12 +68,12 @@ def main() -> None:
     weigher = Weigher(model, prompts, Weighing("", "", calibrated=False, slope=1.0, middle=0.0))
     chance = random.Random(options.seed)  # noqa: S311  # no secret is made
     asked = [lesson(chance, "test") for _ in range(options.lessons)]
-    pairs = [(seen, note) for one in asked for note in one.notes for seen in (*NOTHING, one.incident)]
-    for _ in weigher.weigh(weigher.pairs_of(pairs), lambda _: False):
+    pairs = [(seen, note) for one in asked for note in one.notes for seen in (*NULL_SIGHTS, one.incident)]
+    for _ in weigher.weigh(weigher.expand_pairs(pairs), lambda _: False):
         pass
 
     def answer(seen: str, note: str, *, calibrated: bool) -> float:
-        nothing = sum(weigher.answer(none, note) for none in NOTHING) / len(NOTHING)
+        nothing = sum(weigher.answer(none, note) for none in NULL_SIGHTS) / len(NULL_SIGHTS)
         return weigher.answer(seen, note) - (nothing if calibrated else 0.0)
 
     ways = {}

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from models.asking.prompts import core
+from models.asking.prompts import format_sight
 
 if TYPE_CHECKING:
     import random
@@ -351,7 +351,7 @@ def lesson(chance: random.Random, half: Half, most: int = 6) -> Lesson:
         return lesson(chance, half, most)
     zone = _zone(chance, sight.place, chinese=chinese)
     notes, answers = zip(*said, strict=True)
-    return Lesson(core(sight.class_, sight.tags, zone), notes, answers)
+    return Lesson(format_sight(sight.class_, sight.tags, zone), notes, answers)
 
 
 def _as_written(chance: random.Random, text: str, *, chinese: bool) -> str:

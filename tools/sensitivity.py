@@ -31,7 +31,7 @@ from rich.progress import track
 from rich.table import Table
 
 from models.llm.recipes import Recipe, StorageRule
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ConfigError, ModelError
 from tools.trials import Closeness, Trials, Yardstick, windows_of
 
@@ -231,7 +231,7 @@ def scan(
 
 def recipe_with(group: Group, bits: int, block: int) -> Recipe:
     """The base with one group stored otherwise."""
-    base = table().recipe(BASE)
+    base = load_table().recipe(BASE)
     return msgspec.structs.replace(base, rules=(_rule(group, bits, block), *base.rules))
 
 
@@ -297,7 +297,7 @@ def main() -> None:
 def _run(options: argparse.Namespace, scratch: Path) -> None:
     text = prompts(options.prompts)
     bits, blocks = numbers(options.bits, _BITS, "--bits"), numbers(options.block, _BLOCKS, "--block")
-    trials = Trials(options.gguf, table().recipe(BASE), scratch)
+    trials = Trials(options.gguf, load_table().recipe(BASE), scratch)
     windows = windows_of(trials.base, text, options.positions)
     exact = options.reference == "float32"
     measure = Yardstick(options.gguf, trials.base, windows, scratch, exact=exact)
@@ -321,7 +321,7 @@ def _run(options: argparse.Namespace, scratch: Path) -> None:
 def _made(trials: Trials, measure: Callable[[Path], Closeness], chosen: tuple[Row, ...], base: Closeness) -> Made:
     kl, size = base.kl + _cost(chosen), trials.size - _saved(chosen)
     what = f"by tools.sensitivity: {size / _MEGABYTE:.1f} MB, KL {kl:.4f} predicted"
-    recipe = recipe_of(chosen, table().recipe(BASE), what)
+    recipe = recipe_of(chosen, load_table().recipe(BASE), what)
     target = trials.trial.with_name("chosen")
     real_size = trials.convert(recipe, target)
     real = measure(target)

@@ -312,7 +312,7 @@ def _share(text: str) -> float:
 def _drawn(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
     if not args.report:
         parser.error("--draw needs --report FILE.svg")
-    args.report.write_text(heatplot.svg(args.draw.name, heatplot.read(args.draw)), encoding="utf-8")
+    args.report.write_text(heatplot.draw_svg(args.draw.name, heatplot.read(args.draw)), encoding="utf-8")
     return 0
 
 
@@ -329,7 +329,7 @@ def _played(parser: argparse.ArgumentParser, args: argparse.Namespace, command: 
     if args.rows:
         args.rows.write_text("".join(json.dumps(row) + "\n" for row in twin.rows), encoding="utf-8")
     if args.report and twin.rows:
-        args.report.write_text(heatplot.svg(args.board, twin.rows), encoding="utf-8")
+        args.report.write_text(heatplot.draw_svg(args.board, twin.rows), encoding="utf-8")
     return 128 - status if status < 0 else status
 
 

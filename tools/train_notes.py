@@ -39,11 +39,11 @@ _PARTS = {
 
 def weights(model: Gguf) -> tuple[dict[str, NDArray[np.float32]], dict[str, float]]:
     """All weights as float32 in Hugging Face's order of rows, and the shape."""
-    shape = layout.shape(model)
-    epsilon, frequencies = layout.constants(model, shape)
+    shape = layout.read_shape(model)
+    epsilon, frequencies = layout.norm_constants(model, shape)
     found = {"frequencies": frequencies}
     for name, tensor in model.tensors.items():
-        values = repack.values(tensor.data, tensor.kind)
+        values = repack.decode_values(tensor.data, tensor.kind)
         bare = name.removesuffix(".weight")
         if bare == layout.EMBEDDING:
             found["embed_tokens"] = values

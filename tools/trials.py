@@ -83,7 +83,7 @@ class Trials:
     def __init__(self, source: Path, recipe: Recipe, scratch: Path) -> None:
         self.base, self.trial = scratch / "base", scratch / "trial"
         self._recipe = recipe
-        self._ready = convert.prepare(convert.ModelJob(source, recipe, "base"))
+        self._ready = convert.plan(convert.ModelJob(source, recipe, "base"))
         self.size = convert.run(self._ready, self.base).size
         planned = self._ready.planned
         self._graph = planned.graph.data
@@ -101,8 +101,8 @@ class Trials:
         if recipe.scales != self._recipe.scales:
             raise ConfigError(f"a trial's scales are {self._recipe.scales}, as its base's, and not {recipe.scales}")
         model, end = self._ready.model, self._ready.planned.size
-        shape = layout.shape(model)
-        planned = weights.plan(model, layout.graph(layout.template(shape, model.path)), shape, recipe, None)
+        shape = layout.read_shape(model)
+        planned = weights.plan(model, layout.load_graph(layout.graph_name(shape, model.path)), shape, recipe, None)
         graph = MnnGraph(self._graph, "the trial's graph")
         config = json.loads((self.base / "llm_config.json").read_text(encoding="utf-8"))
         changed = [part for part in planned.parts if isinstance(part, weights.Linear) and self._differs(part)]
@@ -113,7 +113,7 @@ class Trials:
                 matrix = part.matrix(place, planned.scale_type)
                 graph.set_matrix(part.op, matrix)
                 if part.op.name == layout.LM_HEAD and planned.tied:
-                    config["tie_embeddings"] = weights.embedding_place(part, matrix)
+                    config["tie_embeddings"] = weights.embedding_location(part, matrix)
                 place = weights.write_matrix(part, planned, file, place=place)
         (self.trial / "llm.mnn").write_bytes(graph.data)
         (self.trial / "llm_config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -122,7 +122,7 @@ class Trials:
     def convert(self, recipe: Recipe, target: Path) -> int:
         """Convert with a recipe from the start. Returns the bytes of all files but the manifest."""
         job = self._ready.job._replace(recipe=msgspec.structs.replace(recipe, what=""), recipe_name="chosen")
-        return convert.run(convert.prepare(job), target).size
+        return convert.run(convert.plan(job), target).size
 
     def _differs(self, part: weights.Linear) -> bool:
         old = self._parts[part.op.name]

@@ -1,1 +1,1 @@
-"""What language models are asked: prompts, and the answers that count. Only text of facts goes in."""
+"""Ask language models: prompts, sentences, digests, scores of notes. Prompts contain only text of facts."""

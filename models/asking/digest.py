@@ -1,4 +1,4 @@
-"""The sentence of a group of incidents: asked for, written under a grammar of its counts, and checked against them."""
+"""Write the sentence of a group of incidents with a language model, under a grammar of its facts, and check it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from models.llm.opening import LanguageModel
     from pipeline.core.digest.groups import Group
 
-MOST = 256
-"""Tokens of a sentence, at most; the names in it are spelt out."""
+MAX_TOKENS = 256
+"""Largest number of tokens of a sentence; names take many."""
 
 
 class DigestWriter:
     """Writes sentences of a digest with one model.
 
     Args:
-        model: The model; reads what is the same in every prompt.
+        model: The model; it reads the fixed part of the prompts at once.
     """
 
     def __init__(self, model: LanguageModel) -> None:
@@ -33,14 +33,14 @@ class DigestWriter:
             pass
 
     def write(self, group: Group) -> Generator[None, None, WrittenSentence]:
-        """Write the sentence of a group, a forward at a time.
+        """Write the sentence of a group; one forward before each yield.
 
         Args:
-            group: All that is counted of it.
+            group: The group.
 
         Raises:
             EngineError: The prompt does not fit the context.
         """
-        lark = digest_sentences.grammar(group)
-        written = yield from self._model.write(self._prompt.parts(group), lark, MOST)
-        return WrittenSentence.of(written, lambda text: digest_grounding.fault(text, group))
+        lark = digest_sentences.build_grammar(group)
+        written = yield from self._model.write(self._prompt.parts(group), lark, MAX_TOKENS)
+        return WrittenSentence.of(written, lambda text: digest_grounding.find_fault(text, group))

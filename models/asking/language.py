@@ -1,4 +1,4 @@
-"""Which language model speaks in a stage, and why none does."""
+"""Open the configured language model in a stage, or find out why there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from models.store import Store
-from models.table import table
+from models.table import load_table
 from pipeline.core import files
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.messages import ModelReported
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 NONE = "none"
-"""What the configuration calls no model."""
+"""The setting for no model."""
 _ATTEMPTS = 3
-"""Deaths in a row, without one answer between them, after which a model is left alone."""
+"""Number of crashes in a row, without an answer in between, after which a model is not used any more."""
 
 
-class Voice(NamedTuple):
-    """A language model, or why there is none.
+class ChosenModel(NamedTuple):
+    """A language model, or the reason why there is none.
 
     Attributes:
-        trial: Told when an answer came.
-        model: None: the templates speak.
-        reason: Why.
-        status: What that makes of an analysis.
-        report: For the operator; its time is not set.
+        trial: Counts crashes; `record_answer` must be called after an answer.
+        model: The model; None: templates write the sentences.
+        reason: Why there is no model.
+        status: Status of an analysis without the model.
+        report: The report for the operator, without its time.
     """
 
     trial: Trial
@@ -46,18 +46,18 @@ class Voice(NamedTuple):
     status: AnalysisStatus = "skipped"
     report: ModelReported | None = None
 
-    def rejected(self, reason: str, name: str) -> Voice:
-        """The same without the model of this name, which cannot be used."""
+    def reject(self, reason: str, name: str) -> ChosenModel:
+        """Return a copy without a model, for a model of this name that cannot be used, and log it."""
         log.error("model_rejected", of=name, reason=reason)
         report = ModelReported(state="rejected", details={"model": name, "reason": reason})
-        return Voice(self.trial, reason=f"model rejected: {reason}", status="failed", report=report)
+        return ChosenModel(self.trial, reason=f"model rejected: {reason}", status="failed", report=report)
 
 
 class Trial:
-    """Counts the lives of a stage that ended before its model gave an answer: native code may end the process.
+    """Counts the crashes of a stage before its model gave an answer, as native code may end the process.
 
     Args:
-        path: What survives a life; None: there is one life only.
+        path: File of the count; None: crashes are not counted.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -65,7 +65,7 @@ class Trial:
         self._open = False
 
     def begin(self, lives: int) -> int:
-        """Count this life; returns how many before it ended without an answer. A new daemon begins anew."""
+        """Count this start; return the number of crashes before it; 0 `lives` (restarts) reset the count."""
         if self._path is None:
             return 0
         try:
@@ -75,8 +75,8 @@ class Trial:
         self._write(failed + 1)
         return failed
 
-    def passed(self) -> None:
-        """An answer came."""
+    def record_answer(self) -> None:
+        """Reset the count, as the model gave an answer."""
         if self._open:
             self._write(0)
 
@@ -89,35 +89,35 @@ class Trial:
             log.warning("model_trial_not_kept", path=str(self._path), reason=str(error))
 
 
-def open_voice(context: StageContext) -> Voice:
-    """Load the model that the configuration names, or the one in use. A model that cannot be used is told of."""
+def open_chosen_model(context: StageContext) -> ChosenModel:
+    """Load the configured model, or the one in use; a model that cannot be used is reported in the result."""
     settings = context.settings.describe
-    voice = Voice(Trial(context.state_dir / "describe.attempts" if context.state_dir else None))
+    voice = ChosenModel(Trial(context.state_dir / "describe.attempts" if context.state_dir else None))
     if context.models_dir is None:
         return voice
     try:
-        model = chosen(Store(context.models_dir), settings.model)
+        model = choose_model(Store(context.models_dir), settings.model)
     except ConfigError as error:
-        return voice.rejected(str(error), settings.model)
+        return voice.reject(str(error), settings.model)
     if model is None:
         return voice
     name = f"{model.name}/{model.version}"
     failed = voice.trial.begin(context.lives)
     if failed >= _ATTEMPTS:
-        return voice.rejected(f"the process ended {failed} times before it gave an answer", name)
+        return voice.reject(f"the process ended {failed} times before it gave an answer", name)
     try:
         threads = 1 if context.clock.media else settings.threads or context.threads  # a replay's worker has one core
-        return _loaded(voice, model, settings, threads)
+        return _load(voice, model, settings, threads)
     except ModelError as error:
-        return voice.rejected(str(error), name)
+        return voice.reject(str(error), name)
 
 
-def chosen(store: Store, name: str) -> Installed | None:
-    """Return the model that speaks; none where the configuration says so. Raises ConfigError: it is not there."""
-    return None if name == NONE else store.chosen(name)
+def choose_model(store: Store, name: str) -> Installed | None:
+    """Return the named model, the one in use if `name` is empty, None for `none`. Raises ConfigError if missing."""
+    return None if name == NONE else store.choose(name)
 
 
-def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, threads: int) -> Voice:
+def _load(voice: ChosenModel, installed: Installed, settings: DescribeSettings, threads: int) -> ChosenModel:
     from models.llm import opening  # noqa: PLC0415  # 40 MB that only a board with a model needs
     from models.llm.mnn import EngineOptions  # noqa: PLC0415  # the same
 
@@ -130,7 +130,7 @@ def _loaded(voice: Voice, installed: Installed, settings: DescribeSettings, thre
         "context_tokens": settings.context_tokens,
         "mapped": model.mapped,
         "load_ms": round(model.load_s * 1e3, 1),
-        "finds_notes": table().weighs(model.manifest) is not None,
+        "finds_notes": load_table().find_weighing(model.manifest) is not None,
     }
     log.info("model_loaded", **details)
     return voice._replace(model=model, report=ModelReported(state="loaded", details=details))

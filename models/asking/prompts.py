@@ -1,12 +1,12 @@
-"""What a language model is asked. Text seen in the scene is never part of it."""
+"""Prompts of language models. Text in the scene is never part of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.digest.group_words import place, times, when
+from pipeline.core.digest.group_words import frequency_phrase, place_phrase, time_phrase
 from pipeline.core.incident.rules import listed
-from pipeline.core.text.english import plain, plural, spoken
+from pipeline.core.text.english import duration_in_words, one_line, pluralise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,53 +56,53 @@ class Prompts(NamedTuple):
 
     @classmethod
     def of(cls, encode: Callable[[str], list[int]]) -> Prompts:
-        """For a model, by its tokenizer."""
+        """Make the prompts for a model, given the `encode` of its tokenizer."""
         lines = [f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _EXAMPLES]
-        pairs = [f"{_incident(seen)}{_note(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
+        pairs = [f"{_incident_part(seen)}{_note_part(note)} {answer}{_NEXT}" for seen, note, answer in _PAIRS]
         return cls(tuple(encode("".join((_TASK, *lines, _QUESTION, *pairs, _NEXT)))), encode)
 
     def summary(self, facts: Facts) -> tuple[Part, Part]:
         """Ask for the sentence of an incident: what is kept, and what is its own."""
-        return self.fixed, tuple(self.encode(facts_line(facts) + _ASKS))
+        return self.fixed, tuple(self.encode(format_facts(facts) + _ASKS))
 
     def note(self, seen: str, note: str) -> tuple[Part, Part, Part]:
-        """Ask whether a note speaks about what was seen (see `core`); the answer begins with one of `ANSWERS`.
+        """Return the prompt whether a note is about a sight (see `format_sight`); answers begin with one of `ANSWERS`.
 
         The incident comes before the note, so that it is read once for all notes.
         """
-        return self.fixed, tuple(self.encode(_incident(seen))), tuple(self.encode(_note(note)))
+        return self.fixed, tuple(self.encode(_incident_part(seen))), tuple(self.encode(_note_part(note)))
 
 
-def facts_line(facts: Facts) -> str:
-    """The facts of an incident on one line, without those that say nothing."""
+def format_facts(facts: Facts) -> str:
+    """Return the facts of an incident on one line, without empty ones."""
     thing, way = facts.object, facts.track
-    many = f"{thing.count} {plural(thing.class_)}" if thing.count > 1 else thing.class_
+    many = f"{thing.count} {pluralise(thing.class_)}" if thing.count > 1 else thing.class_
     found = (
-        ", ".join(("movement" if thing.class_ == "none" else many, *map(plain, facts.tags))),
-        plain(facts.zone),
+        ", ".join(("movement" if thing.class_ == "none" else many, *map(one_line, facts.tags))),
+        one_line(facts.zone),
         f"{facts.weekday} {facts.local_time}, {facts.light}" if facts.local_time else facts.light,
         way.speed if way.direction == "none" else f"{way.speed}, {way.direction}",
-        spoken(way.dwell_s),
+        duration_in_words(way.dwell_s),
         f"visit {way.visits_last_hour}" if way.visits_last_hour > 1 else "",
-        ", ".join(plain(rule.replace("_", " ")) for rule in listed(facts.rules_hit)),
+        ", ".join(one_line(rule.replace("_", " ")) for rule in listed(facts.rules_hit)),
     )
     return "; ".join(part for part in found if part)
 
 
-def core(class_: str, tags: Sequence[str], zone: str) -> str:
-    """What a note is weighed against: what was seen, and where."""
+def format_sight(class_: str, tags: Sequence[str], zone: str) -> str:
+    """Return class, tags and zone as text: the sight that notes are weighed against."""
     named = "" if class_ in ("none", "?") else class_
-    with_ = ", ".join(map(plain, tags))
+    with_ = ", ".join(map(one_line, tags))
     seen = f"{named} ({with_})" if named and with_ else named or with_ or "movement"
-    return f"{seen}, place: {plain(zone)}"
+    return f"{seen}, place: {one_line(zone)}"
 
 
-def _incident(seen: str) -> str:
+def _incident_part(seen: str) -> str:
     return f"Incident: {seen}\n"
 
 
-def _note(note: str) -> str:
-    return f"Note: {plain(note)}{_ASKS}"
+def _note_part(note: str) -> str:
+    return f"Note: {one_line(note)}{_ASKS}"
 
 
 _DIGEST_TASK = "What was counted, in one sentence that says all that is listed.\n\n"
@@ -125,8 +125,8 @@ class DigestPrompt(NamedTuple):
     """The prompt of a sentence about a group of incidents, as token numbers.
 
     Attributes:
-        fixed: What is the same for every group: read once, and kept.
-        encode: Text as token numbers.
+        fixed: The part that is the same for every group; read once, and cached.
+        encode: Turns text into token numbers.
     """
 
     fixed: Part
@@ -134,25 +134,25 @@ class DigestPrompt(NamedTuple):
 
     @classmethod
     def of(cls, encode: Callable[[str], list[int]]) -> DigestPrompt:
-        """For a model, by its tokenizer."""
+        """Make the prompts for a model, given the `encode` of its tokenizer."""
         lines = (f"{listed}{_ASKS} {answer}{_NEXT}" for listed, answer in _DIGEST_EXAMPLES)
         return cls(tuple(encode(_DIGEST_TASK + "".join(lines))), encode)
 
     def parts(self, group: Group) -> tuple[Part, Part]:
-        """The prompt for a group: what is kept, and what is its own."""
-        return self.fixed, tuple(self.encode(counted(group) + _ASKS))
+        """Return the prompt for a group: the fixed part and its own part."""
+        return self.fixed, tuple(self.encode(format_group(group) + _ASKS))
 
 
-def counted(group: Group) -> str:
-    """What is counted of a group, on one line."""
-    one, most = group.one, group.most
-    thing = "movement" if one.thing == "none" else plural(one.thing) if most > 1 else one.thing
+def format_group(group: Group) -> str:
+    """Return the facts of a group on one line."""
+    one, most = group.first_incident, group.max_count
+    thing = "movement" if one.thing == "none" else pluralise(one.thing) if most > 1 else one.thing
     found = (
-        plain(one.action),
-        f"{times(group.size)} {thing}" + (f", up to {most}" if most > 1 else ""),
-        place(group),
-        when(group),
-        spoken(group.longest_s) if group.longest_s > 1 else "",
-        ", ".join(f"note {plain(note)}" for note in group.notes),
+        one_line(one.action),
+        f"{frequency_phrase(group.size)} {thing}" + (f", up to {most}" if most > 1 else ""),
+        place_phrase(group),
+        time_phrase(group),
+        duration_in_words(group.longest_s) if group.longest_s > 1 else "",
+        ", ".join(f"note {one_line(note)}" for note in group.notes),
     )
     return "; ".join(part for part in found if part)

@@ -1,4 +1,4 @@
-"""The sentence of an incident: asked for, written under a grammar of its facts, and checked against them."""
+"""Write the sentence of an incident with a language model, under a grammar of its facts, and check it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pipeline.core.text.filters import Filters
 
 _FREE = r'start: / [A-Z][^\x00-\x1f."<>]{10,240}/ "."'
-"""One sentence of whatever the model likes: to see what the grammar of facts is good for."""
+"""A grammar of any single sentence, to compare with the grammar of facts."""
 
 
 class WrittenSentence(NamedTuple):
-    """A sentence.
+    """A sentence of a model.
 
     Attributes:
-        text: As it was written.
-        fault: Why nobody should read it; empty: it says nothing but the facts.
-        written: What it took.
-        held: Which list of filters holds it back; empty: none.
+        text: The sentence.
+        fault: Its fault; empty if it states only facts.
+        written: Tokens and times.
+        held: Name of the filter list that forbids it; empty: none.
     """
 
     text: str
@@ -36,7 +36,7 @@ class WrittenSentence(NamedTuple):
 
     @classmethod
     def of(cls, written: WrittenTokens, fault: Callable[[str], str]) -> WrittenSentence:
-        """What was written, looked through by whoever knows the facts; a sentence without an end is not."""
+        """Make a result from written tokens; `fault` checks the text, unless the sentence has no end."""
         text = written.text.strip()
         return cls(text, fault(text) if written.complete else f"no end after {written.output} tokens", written)
 
@@ -45,10 +45,10 @@ class Summariser:
     """Writes sentences with one model.
 
     Args:
-        model: The model; reads what is the same in every prompt.
-        prompts: Its questions.
-        most: Tokens of a sentence, at most.
-        lists: What no sentence may say.
+        model: The model; it reads the fixed part of the prompts at once.
+        prompts: The prompts.
+        most: Largest number of tokens of a sentence.
+        lists: The filter lists.
     """
 
     def __init__(self, model: LanguageModel, prompts: Prompts, most: int, lists: Filters) -> None:
@@ -61,23 +61,23 @@ class Summariser:
 
     @property
     def fixed(self) -> int:
-        """Tokens that are the same in every prompt."""
+        """Number of tokens of the fixed part of the prompts."""
         return len(self._prompts.fixed)
 
     def write(
         self, facts: Facts, *, free: bool = False, said: list[int] | None = None
     ) -> Generator[None, None, WrittenSentence]:
-        """Write the sentence of an incident, a forward at a time.
+        """Write the sentence of an incident; one forward before each yield.
 
         Args:
-            facts: All that is known.
-            free: Let the model write what it likes.
-            said: Tokens of it that were written before it was put aside; those that follow are added.
+            facts: The facts of the incident.
+            free: Write without the grammar of facts.
+            said: Tokens that were written before an interruption; new tokens are appended.
 
         Raises:
             EngineError: The prompt does not fit the context.
         """
-        lark = _FREE if free else sentences.grammar(facts)
+        lark = _FREE if free else sentences.build_grammar(facts)
         written = yield from self._model.write(self._prompts.summary(facts), lark, self._most, said=said)
-        summary = WrittenSentence.of(written, lambda text: grounding.fault(text, facts))
-        return summary._replace(held=self._lists.held(summary.text, filters.names(facts)))
+        summary = WrittenSentence.of(written, lambda text: grounding.find_fault(text, facts))
+        return summary._replace(held=self._lists.match_output(summary.text, filters.names_in_facts(facts)))

@@ -1,7 +1,7 @@
-"""Which note speaks about an incident, asked of the language model: one short branch a note, and every answer is kept.
+"""Let the language model weigh which notes are about an incident: one short branch for each note; answers are cached.
 
-An answer depends on the model, the note, and what was seen (class, tags, zone), and on nothing else. So most incidents
-cost no forward: what was asked before is remembered, and what may be asked is weighed when nobody waits.
+An answer depends only on the model, the note, and the sight (class, tags, zone). So most incidents cost no forward:
+answers are cached, and pairs that may be needed are weighed while nobody waits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import structlog
 
-from models.asking.prompts import ANSWERS, core
+from models.asking.prompts import ANSWERS, format_sight
 from pipeline.core import files
 from pipeline.core.decoding import decode
 from pipeline.core.errors import EngineError
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 FILE = "weighed.json"
-NOTHING = ("object, place: site", "?, place: ?")
-"""What has no content: what a note gets there is subtracted, after "Calibrate Before Use" (Zhao et al. 2021)."""
-_REMEMBERED_MOST = 20_000  # answers, about 100 bytes each
-_TEXTS_MOST = 1024  # notes and sights whose tokens are kept
-_MARGIN = 1.15  # a plan is to be kept, and forwards vary
+NULL_SIGHTS = ("object, place: site", "?, place: ?")
+"""Sights without content, whose answers are subtracted, after "Calibrate Before Use" (Zhao et al. 2021)."""
+_MAX_ANSWERS = 20_000  # cached answers, about 100 bytes each
+_MAX_TEXTS = 1024  # notes and sights whose tokens are cached
+_MARGIN = 1.15  # safety factor, as times of forwards vary
 
 Pair = tuple[str, str]
-"""What was seen, and a note."""
+"""A sight and a note."""
 
 
 class WeighingPlan(NamedTuple):
-    """What is asked about an incident.
+    """What to ask about an incident.
 
     Attributes:
-        pairs: To be asked, in order.
-        notes: That will be known then.
-        expected_s: How long that will take.
+        pairs: The pairs to ask, in order.
+        notes: The notes that will be known afterwards.
+        expected_s: Expected time in seconds.
     """
 
     pairs: tuple[Pair, ...]
@@ -55,32 +55,32 @@ class WeighingPlan(NamedTuple):
     expected_s: float
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    """The file of answers."""
+class _AnswersFile(msgspec.Struct, frozen=True):
+    """The file of cached answers."""
 
     of: str
-    answers: dict[str, dict[str, float]]  # what was seen, note
+    answers: dict[str, dict[str, float]]  # by sight and note
 
 
 class Weigher:
     """Weighs notes with one model.
 
     Attributes:
-        too_long: Notes that do not fit the model's context; nobody asks about them again.
+        too_long: Notes that do not fit the model's context; they are not asked again.
 
     Args:
         model: The model.
-        prompts: Its questions.
-        scale: What its answers are worth.
-        path: Where answers are kept between two lives; None: nowhere.
+        prompts: The prompts.
+        scale: The calibration of its answers.
+        path: File of cached answers; None: they are not saved.
     """
 
     def __init__(self, model: LanguageModel, prompts: Prompts, scale: Weighing, path: Path | None = None) -> None:
         self._model = model
-        # a plan looks at every open note several times, and reading out 200 took 65 ms of a verdict's time
-        self._prompts = prompts._replace(encode=functools.lru_cache(_TEXTS_MOST)(prompts.encode))
+        # a plan encodes every open note several times; 200 notes took 65 ms
+        self._prompts = prompts._replace(encode=functools.lru_cache(_MAX_TEXTS)(prompts.encode))
         self._scale = scale
-        self._nothing = NOTHING if scale.calibrated else ()
+        self._nothing = NULL_SIGHTS if scale.calibrated else ()
         self._yes, self._no = (prompts.encode(word)[0] for word in ANSWERS)
         self._path = path
         self._of = hashlib.sha256(f"{model.sha256} {prompts.fixed}".encode()).hexdigest()
@@ -89,22 +89,22 @@ class Weigher:
         self.too_long: set[str] = set()
 
     def scores(self, facts: Facts, notes: Sequence[str]) -> list[float | None]:
-        """Log odds that each note speaks about an incident, as far as they are known; see `speaking.Scores`."""
-        seen = seen_in(facts)
+        """Return the log odds that each note is about an incident; None for unknown ones; see `matching.Scores`."""
+        seen = sight_of(facts)
         return [self._score(seen, note) for note in notes]
 
     def plan(self, facts: Facts, notes: Iterable[str], within_s: float | None) -> WeighingPlan:
-        """Choose what to ask of notes that are not known yet, the first ones first.
+        """Choose what to ask about notes that are not known yet.
 
         Args:
-            facts: Of the incident.
-            notes: In the order of how much they matter.
-            within_s: How long it may take; None: as long as it takes.
+            facts: The facts of the incident.
+            notes: The notes, the most important first.
+            within_s: Limit in seconds; None: no limit.
         """
-        seen, chosen, pairs, expected = seen_in(facts), list[str](), list[Pair](), 0.0
+        seen, chosen, pairs, expected = sight_of(facts), list[str](), list[Pair](), 0.0
         for note in notes:
-            more = pairs + [pair for pair in self._missing(seen, note) if pair not in pairs]
-            more.sort(key=lambda pair: (pair[0] == seen, pair[0]))  # what was seen is read once for all notes
+            more = pairs + [pair for pair in self._missing_pairs(seen, note) if pair not in pairs]
+            more.sort(key=lambda pair: (pair[0] == seen, pair[0]))  # so that each sight is read once for all notes
             takes = _MARGIN * sum(self._model.session.expected_s(self._parts(pair) for pair in more))
             if within_s is not None and takes > within_s:
                 continue
@@ -112,11 +112,11 @@ class Weigher:
         return WeighingPlan(tuple(pairs), tuple(chosen), expected)
 
     def weigh(self, pairs: Iterable[Pair], late: Callable[[float], bool]) -> Generator[None, None, None]:
-        """Ask, one forward before each yield.
+        """Ask about pairs; one forward before each yield.
 
         Args:
-            pairs: To be asked.
-            late: Given the seconds that the next answer takes, whether it would come too late: then the rest is left.
+            pairs: The pairs to ask.
+            late: Tells whether an answer in so many seconds would be too late; then the rest is skipped.
         """
         for pair in pairs:
             parts = self._parts(pair)
@@ -130,45 +130,45 @@ class Weigher:
                 continue
             self._remember(pair, answer)
 
-    def missing(self, incidents: Iterable[tuple[Facts, Sequence[str]]], notes: Iterable[str] = ()) -> list[Pair]:
-        """Name what is not known, what belongs to one sight together.
+    def find_missing(self, incidents: Iterable[tuple[Facts, Sequence[str]]], notes: Iterable[str] = ()) -> list[Pair]:
+        """Return the pairs that are not known yet, grouped by sight.
 
         Args:
-            incidents: With the notes that matter for each.
-            notes: More notes, of which is to be known what they get for nothing in particular.
+            incidents: Incidents with the notes that matter for each.
+            notes: Further notes, for which only the sights without content are needed.
         """
         nothing = [(none, note) for none in self._nothing for note in notes]
-        return self.pairs_of([*nothing, *((seen_in(facts), note) for facts, some in incidents for note in some)])
+        return self.expand_pairs([*nothing, *((sight_of(facts), note) for facts, some in incidents for note in some)])
 
-    def pairs_of(self, pairs: Iterable[Pair]) -> list[Pair]:
-        """All that has to be asked for some sights and notes, what belongs to one sight together."""
-        return sorted({wanted for seen, note in pairs for wanted in self._missing(seen, note)})
+    def expand_pairs(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Return all unknown pairs that the answers of some pairs need, grouped by sight."""
+        return sorted({wanted for seen, note in pairs for wanted in self._missing_pairs(seen, note)})
 
     def answer(self, seen: str, note: str) -> float:
-        """What the model said: log odds of yes against no, calibrated where the model needs it.
+        """Return the model's answer: log odds of yes against no, calibrated if the model needs it.
 
         Raises:
-            KeyError: It was not asked.
+            KeyError: The pair was not asked.
         """
-        nothing = sum(self._answers[none][note] for none in self._nothing) / len(NOTHING)
+        nothing = sum(self._answers[none][note] for none in self._nothing) / len(NULL_SIGHTS)
         return self._answers[seen][note] - nothing
 
     def save(self) -> None:
-        """Keep what was learnt, if anything was."""
+        """Save new answers, if there are any."""
         if self._path is None or not self._unsaved:
             return
         try:
-            files.replace(self._path, msgspec.json.encode(_Kept(self._of, self._answers)))
+            files.replace(self._path, msgspec.json.encode(_AnswersFile(self._of, self._answers)))
         except OSError as error:
             log.warning("answers_not_kept", path=str(self._path), reason=str(error))
         self._unsaved = False
 
     def _score(self, seen: str, note: str) -> float | None:
-        if note in self.too_long or self._missing(seen, note):
+        if note in self.too_long or self._missing_pairs(seen, note):
             return None
         return self._scale.slope * (self.answer(seen, note) - self._scale.middle)
 
-    def _missing(self, seen: str, note: str) -> list[Pair]:
+    def _missing_pairs(self, seen: str, note: str) -> list[Pair]:
         asked = () if note in self.too_long else (*self._nothing, seen)
         return [(one, note) for one in asked if note not in self._answers.get(one, ())]
 
@@ -177,8 +177,8 @@ class Weigher:
 
     def _remember(self, pair: Pair, answer: float) -> None:
         seen, note = pair
-        if sum(map(len, self._answers.values())) >= _REMEMBERED_MOST:
-            self._answers.clear()  # notes and places have changed many times over
+        if sum(map(len, self._answers.values())) >= _MAX_ANSWERS:
+            self._answers.clear()  # by then notes and places have changed many times
         self._answers.setdefault(seen, {})[note] = round(answer, 4)
         self._unsaved = True
 
@@ -186,7 +186,7 @@ class Weigher:
         if self._path is None:
             return {}
         try:
-            kept = decode(files.read_bounded(self._path), _Kept)
+            kept = decode(files.read_bounded(self._path), _AnswersFile)
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
@@ -195,6 +195,6 @@ class Weigher:
         return dict(kept.answers) if kept.of == self._of else {}
 
 
-def seen_in(facts: Facts) -> str:
-    """What a note is weighed against."""
-    return core(facts.object.class_, facts.tags, facts.zone)
+def sight_of(facts: Facts) -> str:
+    """Return the sight of an incident, which notes are weighed against."""
+    return format_sight(facts.object.class_, facts.tags, facts.zone)

@@ -1,4 +1,4 @@
-"""Pictures that ranges are measured on: a folder of the operator's, read as the model reads its picture."""
+"""Read the pictures that ranges are measured on, in the picture format of the model."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxr
         drawn: int = 0,
     ) -> None:
         self._name, self._shape, self._reading, self._files, self._told = name, tuple(shape), reading, files, report
-        self._drawn = gate.probes(shape, drawn, reading) if not files else []
+        self._drawn = gate.make_probes(shape, drawn, reading) if not files else []
         self._given = 0
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of pictures."""
         return len(self._files) or len(self._drawn)
 
     def get_next(self) -> dict[str, NDArray[np.float32]] | None:
-        """The next picture by the input's name; None after the last. Raises ModelError: it is no picture."""
+        """Return the next picture by the input's name; None after the last. Raises ModelError for a damaged file."""
         self._told(self._given, len(self))
         if self._given == len(self):
             return None
@@ -65,7 +65,7 @@ class CalibrationPictures(CalibrationDataReader):  # type: ignore[misc]  # onnxr
 
 
 def read(file: Path, side: int) -> NDArray[np.uint8]:
-    """A picture's largest square from its middle, (side, side, 3) uint8 BGR. Raises ModelError: it is no picture."""
+    """Read the central square of a picture, (side, side, 3) uint8 BGR. Raises ModelError for a damaged file."""
     try:
         data = files.read_bounded(file, _PICTURE_MOST, follow=True)
         found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)

@@ -1,4 +1,4 @@
-"""A conversion, pass by pass: each is compared with the source, and one that left undone what it is for ends it."""
+"""Run a conversion pass by pass; the result of each pass is compared with the source model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import onnxruntime as ort
 from models.deriving import scan as scanning
 from models.deriving import targets
 from models.deriving.calibration import CalibrationPictures, read
-from models.deriving.passes import PASSES, PassTools, opened_on_qnn
+from models.deriving.passes import PASSES, PassTools, open_on_qnn
 from models.deriving.progress import ConversionProgress, Scan
 from models.encoders import artefact, backends, gate, onnxfile
-from models.encoders.artefact import ArtefactManifest, Passed
-from models.encoders.bound import FAULTS, BoundEncoder, recorded
+from models.encoders.artefact import ArtefactManifest, PassOutcome
+from models.encoders.bound import FAULTS, BoundEncoder, read_placement
 from models.encoders.commands import SOC
-from models.encoders.plugin_ep import provider
+from models.encoders.plugin_ep import load_provider
 from models.llm.folder import describe
 from pipeline.core.errors import ModelError
 
@@ -47,7 +47,7 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
-"""What tools raise where a graph is not as they think; they have no errors of their own."""
+"""Errors of tools on unexpected graphs; they have no error classes of their own."""
 
 
 def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
@@ -59,9 +59,9 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
         report: Called with how far it is, and at the end with what came of it.
 
     Raises:
-        ModelError: A pass left undone what it is for, the answers are no longer the source's, or a runtime refused.
+        ModelError: A pass left operations that it should replace, the answers differ too much, or a runtime failed.
     """
-    with _undisturbed(folder / _WORK):
+    with _quiet_tools(folder / _WORK):
         try:
             _Conversion(ready, folder, report).run()
         except (*FAULTS, *_FAULTS) as error:
@@ -69,12 +69,12 @@ def run(ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgres
 
 
 @contextmanager
-def _undisturbed(work: Path) -> Iterator[None]:
-    """Let tools write into a folder that vanishes, and keep to themselves what is in order."""
+def _quiet_tools(work: Path) -> Iterator[None]:
+    """Let tools write into a temporary folder, and hide their harmless warnings."""
     before, level = tempfile.tempdir, logging.getLogger().level
     work.mkdir()
     tempfile.tempdir = str(work)
-    logging.getLogger().setLevel(logging.ERROR)  # the quantiser warns of what was done before it was called
+    logging.getLogger().setLevel(logging.ERROR)  # the quantiser warns of steps that were done before
     ort.set_default_logger_severity(_ERRORS)
     try:
         yield
@@ -86,45 +86,45 @@ def _undisturbed(work: Path) -> Iterator[None]:
 
 
 class _Conversion:
-    """One conversion under way."""
+    """A running conversion."""
 
     def __init__(self, ready: PlannedEncoder, folder: Path, report: Callable[[ConversionProgress], None]) -> None:
-        self._ready, self._folder, self._work, self._told = ready, folder, folder / _WORK, report
+        self._ready, self._folder, self._work, self._report = ready, folder, folder / _WORK, report
         self._job: EncoderJob = ready.job
         _check_whole(ready.job.model)
-        baseline = backends.baseline(ready.job.model)
-        self._probes = gate.probes(baseline.input.shape, gate.PROBES, ready.job.reading)
-        self._truth = gate.answers(baseline, self._probes)
+        baseline = backends.open_baseline(ready.job.model)
+        self._probes = gate.make_probes(baseline.input.shape, gate.PROBES, ready.job.reading)
+        self._truth = gate.collect_answers(baseline, self._probes)
         self._keep = () if ready.job.worst else ready.job.keep
-        self._passed: list[Passed] = []
+        self._passed: list[PassOutcome] = []
         self._placement: Placement | None = None  # where it was compiled
 
     def run(self) -> None:
         at = self._job.model
         self._look_at_unused()
         for number, name in enumerate(self._ready.steps):
-            self._told(ConversionProgress(name))
+            self._report(ConversionProgress(name))
             if name in _QUANTISING and (self._job.scan or self._job.worst):
-                found = self._scanned(name, at)
-                self._told(ConversionProgress(scan=found))
+                found = self._scan_layers(name, at)
+                self._report(ConversionProgress(scan=found))
                 if not self._job.keep:
                     return
                 if self._job.worst:
-                    self._keep = found.chosen(self._job.worst)
+                    self._keep = found.choose(self._job.worst)
             into = self._work / f"{number}-{name}.onnx"
-            change = PASSES[name](at, into, self._means(name))
-            self._treated(name, into)
-            self._compared(name, into, change.matched, change.note)
+            change = PASSES[name](at, into, self._pass_tools(name))
+            self._check_treated(name, into)
+            self._compare(name, into, change.matched, change.note)
             at = into
-        self._finished(at)
+        self._finish(at)
 
     def _look_at_unused(self) -> None:
-        """Read pictures that no pass will, as the operator takes them for whole. Raises ModelError: one is not."""
+        """Read pictures that no pass needs, as the operator expects a check. Raises ModelError for a damaged one."""
         if self._ready.facts.calibration is None:
             for file in self._ready.pictures:
                 read(file, 2)
 
-    def _means(self, name: str) -> PassTools:
+    def _pass_tools(self, name: str) -> PassTools:
         ready, shape = self._ready, [size for size in self._ready.graph.inputs[0].shape if isinstance(size, int)]
 
         def pictures() -> CalibrationPictures:
@@ -134,14 +134,14 @@ class _Conversion:
                 shape,
                 self._job.reading,
                 ready.pictures,
-                lambda given, most: self._told(ConversionProgress(name, given, most)),
+                lambda given, most: self._report(ConversionProgress(name, given, most)),
                 drawn=calibration.count if calibration else 0,
             )
 
         return PassTools(pictures, self._keep, self._job.soc)
 
-    def _treated(self, name: str, made: Path) -> None:
-        """Raise ModelError, which names them, if operations are left that the pass is there to replace."""
+    def _check_treated(self, name: str, made: Path) -> None:
+        """Raise a ModelError that names operations which the pass should have replaced."""
         treats = targets.PASSES[name].treats
         left = [one for one in onnxfile.read(made).operations if one.op in treats]
         if not left:
@@ -156,24 +156,24 @@ class _Conversion:
             f"{self._job.model}: pass {name} left {len(left)} operations that it is there to replace: {names}; {why}"
         )
 
-    def _compared(self, name: str, made: Path, matched: int, note: str) -> None:
-        similar = gate.least_cosine(gate.answers(self._encoder(name, made), self._probes), self._truth)
+    def _compare(self, name: str, made: Path, matched: int, note: str) -> None:
+        similar = gate.min_cosine(gate.collect_answers(self._open_encoder(name, made), self._probes), self._truth)
         if similar < self._job.least:
             why = ": `--scan` names the layers that cost most, --keep leaves them in higher precision"
             raise ModelError(
                 f"{self._job.model}: behind pass {name} the answers are no longer the source's: cosine {similar:.6f}, "
                 f"at least {self._job.least:g} is asked (--min-cosine){why if name in _QUANTISING else ''}"
             )
-        self._passed.append(Passed(name, matched, round(similar, 6), note))
+        self._passed.append(PassOutcome(name, matched, round(similar, 6), note))
 
-    def _encoder(self, name: str, made: Path) -> Any:
-        """What was made, opened where it runs."""
+    def _open_encoder(self, name: str, made: Path) -> Any:
+        """Open the result of a pass where it runs."""
         if name != _COMPILED:
-            return backends.baseline(made)
-        session = opened_on_qnn(made, self._job.soc)
-        chosen = provider(backends.BACKENDS["qnn"].module).name
+            return backends.open_baseline(made)
+        session = open_on_qnn(made, self._job.soc)
+        chosen = load_provider(backends.BACKENDS["qnn"].module).name
         encoder = BoundEncoder(session, chosen, onnxfile.read(made).rim)
-        self._placement = recorded(session, chosen, onnxfile.read(made).rim)
+        self._placement = read_placement(session, chosen, onnxfile.read(made).rim)
         if self._placement.verdict == "none":
             raise ModelError(
                 f"{self._job.model}: {chosen} took no node of it for soc_model {self._job.soc}: it may not know that "
@@ -181,16 +181,16 @@ class _Conversion:
             )
         return encoder
 
-    def _scanned(self, name: str, at: Path) -> Scan:
+    def _scan_layers(self, name: str, at: Path) -> Scan:
         trial = self._work / "trial.onnx"
-        PASSES[name](at, trial, self._means(name)._replace(keep=()))
+        PASSES[name](at, trial, self._pass_tools(name)._replace(keep=()))
 
-        def told(done: int, most: int) -> None:
-            self._told(ConversionProgress("scan", done, most))
+        def report(done: int, most: int) -> None:
+            self._report(ConversionProgress("scan", done, most))
 
-        return scanning.scan(trial, at, self._probes, told)
+        return scanning.scan(trial, at, self._probes, report)
 
-    def _finished(self, made: Path) -> None:
+    def _finish(self, made: Path) -> None:
         made.rename(self._folder / MODEL)
         found, ready = describe(self._folder / MODEL), self._ready
         placement = self._placement
@@ -210,11 +210,11 @@ class _Conversion:
             bytes=found.bytes,
         )
         shutil.rmtree(self._work)
-        self._told(ConversionProgress(manifest=artefact.written(self._folder, manifest)))
+        self._report(ConversionProgress(manifest=artefact.write(self._folder, manifest)))
 
 
 def _check_whole(model: Path) -> None:
-    """Raise ModelError where weights lie beside the file: its hash would not be theirs."""
+    """Raise ModelError if weights are in a separate file, which the hash would not cover."""
     tensors = onnx.load(model, load_external_data=False).graph.initializer
     if any(onnx.external_data_helper.uses_external_data(tensor) for tensor in tensors):
         raise ModelError(f"{model} keeps its weights in another file: save it as one, by onnx.load and onnx.save")

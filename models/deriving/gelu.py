@@ -53,66 +53,66 @@ _OUTER = (
 def to_sigmoid(model: ir.Model) -> int:
     """Write every GELU as x*sigmoid(1.60031x + 0.0694x^3), in place. Returns how many there were."""
 
-    def written(op: Any, x: ir.Value, **_: object) -> Any:
-        cubic = op.Add(op.Mul(op.Mul(x, x), _number(op, x, _CUBIC)), _number(op, x, _LINEAR))
+    def replacement(op: Any, x: ir.Value, **_: object) -> Any:
+        cubic = op.Add(op.Mul(op.Mul(x, x), _make_constant(op, x, _CUBIC)), _make_constant(op, x, _LINEAR))
         return op.Mul(x, op.Sigmoid(op.Mul(x, cubic)))
 
-    return _rewritten(model, [*_spelt_out(written), *_operations(written)])
+    return _rewrite(model, [*_erf_rules(replacement), *_operation_rules(replacement)])
 
 
 def to_operation(model: ir.Model) -> int:
     """Write every GELU that is spelt out with Erf as one operation, in place. Returns how many there were."""
 
-    def written(op: Any, x: ir.Value, **_: object) -> Any:
+    def replacement(op: Any, x: ir.Value, **_: object) -> Any:
         return op.Gelu(x, _domain=MICROSOFT, _version=1)
 
-    return _rewritten(model, _spelt_out(written))
+    return _rewrite(model, _erf_rules(replacement))
 
 
 def to_erf(model: ir.Model) -> int:
     """Spell every operation Gelu out with Erf, in place. Returns how many there were."""
 
-    def written(op: Any, x: ir.Value, **_: object) -> Any:
-        erf = op.Erf(op.Div(x, _number(op, x, 2**0.5)))
-        return op.Mul(op.Mul(x, op.Add(erf, _number(op, x, 1.0))), _number(op, x, 0.5))
+    def replacement(op: Any, x: ir.Value, **_: object) -> Any:
+        erf = op.Erf(op.Div(x, _make_constant(op, x, 2**0.5)))
+        return op.Mul(op.Mul(x, op.Add(erf, _make_constant(op, x, 1.0))), _make_constant(op, x, 0.5))
 
-    return _rewritten(model, _operations(written))
+    return _rewrite(model, _operation_rules(replacement))
 
 
-def _rewritten(model: ir.Model, rules: list[pattern.RewriteRule]) -> int:
+def _rewrite(model: ir.Model, rules: list[pattern.RewriteRule]) -> int:
     return int(pattern.RewriteRuleSet(rules, commute=True).apply_to_model(model))
 
 
-def _spelt_out(written: Callable[..., Any]) -> list[pattern.RewriteRule]:
+def _erf_rules(replacement: Callable[..., Any]) -> list[pattern.RewriteRule]:
     """Rules that find GELU by its Erf: 10 spellings, and their factors and terms in any order."""
-    return [_rule(inner, outer, written) for inner, outer in itertools.product(_INNER, _OUTER)]
+    return [_make_rule(inner, outer, replacement) for inner, outer in itertools.product(_INNER, _OUTER)]
 
 
-def _rule(inner: _Inner, outer: _Outer, written: Callable[..., Any]) -> pattern.RewriteRule:
+def _make_rule(inner: _Inner, outer: _Outer, replacement: Callable[..., Any]) -> pattern.RewriteRule:
     def spelt(op: Any, x: Any, scale: Any, one: Any, half: Any) -> Any:
         return outer.spelt(op, x, op.Erf(inner.spelt(op, x, scale)), one, half)
 
     def fits(_: Any, scale: ir.Value, one: ir.Value, half: ir.Value, **__: object) -> bool:
-        return _is(scale, inner.scale) and _is(one, outer.one) and _is(half, outer.half)
+        return _is_constant(scale, inner.scale) and _is_constant(one, outer.one) and _is_constant(half, outer.half)
 
-    return pattern.RewriteRule(spelt, written, fits)
+    return pattern.RewriteRule(spelt, replacement, fits)
 
 
-def _operations(written: Callable[..., Any]) -> list[pattern.RewriteRule]:
+def _operation_rules(replacement: Callable[..., Any]) -> list[pattern.RewriteRule]:
     """Rules that find the operation, ONNX's own and onnxruntime's."""
     return [
-        pattern.RewriteRule(lambda op, x: op.Gelu(x), written),
-        pattern.RewriteRule(lambda op, x: op.Gelu(x, _domain=MICROSOFT), written),
+        pattern.RewriteRule(lambda op, x: op.Gelu(x), replacement),
+        pattern.RewriteRule(lambda op, x: op.Gelu(x, _domain=MICROSOFT), replacement),
     ]
 
 
-def _is(value: ir.Value, number: float) -> bool:
+def _is_constant(value: ir.Value, number: float) -> bool:
     """Whether a value is a constant of one number, whatever its shape."""
     found = ir.convenience.get_const_tensor(value)
     return found is not None and found.size == 1 and bool(np.isclose(found.numpy().item(), number, rtol=_CLOSE))
 
 
-def _number(op: Any, like: ir.Value, number: float) -> Any:
+def _make_constant(op: Any, like: ir.Value, number: float) -> Any:
     """A constant of the type of another value, as a tensor: rknn-toolkit2 falls over other kinds of constants."""
     kind = like.dtype.numpy() if like.dtype is not None else np.dtype(np.float32)
     return op.Constant(value=ir.tensor(np.array(number, kind)))

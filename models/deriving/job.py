@@ -1,4 +1,4 @@
-"""What is to be converted, planned: everything that can be refused before any native code runs has been."""
+"""Plan a conversion, and refuse everything that can be refused before native code runs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from models import catalog
 from models.deriving import pictures, targets
 from models.encoders import OURS, PictureFormat, artefact, onnxfile
 from models.encoders.artefact import SERVES, ArtefactManifest, Calibration, Provenance
-from models.encoders.commands import SOC, command, is_soc
-from models.encoders.remedies import remedy
-from models.store import name_of
+from models.encoders.commands import SOC, is_soc, make_command
+from models.encoders.remedies import find_remedy
+from models.store import name_from_file
 from pipeline.core.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from models.encoders.onnxfile import OnnxGraph
 
 DRAWN = "probes"
-"""In place of a folder: pictures from the gate's seed. They show no place, so ranges may be too narrow or too wide."""
+"""The name for drawn pictures instead of a folder; they show no real place, so ranges may be wrong."""
 
 _PROBES = 16  # that are drawn where the operator asks for them
 _PICTURE = 4  # axes
@@ -32,19 +32,19 @@ _PACKAGES = {"onnxruntime_qnn": "onnxruntime-qnn"}
 
 
 class EncoderJob(NamedTuple):
-    """What an operator asks for.
+    """The request for a conversion.
 
     Attributes:
         model: An ONNX file.
         target: A row of `targets.TARGETS`.
-        named: What the operator calls the model: the file, or a name of the catalogue.
-        soc: The chip, as its provider's `soc_model` has it.
-        calibration: A folder of pictures, `probes`, or nothing.
-        reading: How the model wants its picture.
-        eight_bit: Quantise it where the target leaves that open.
-        keep: Layers to leave in higher precision: names, or one number, of those that a scan finds most worth it.
-        scan: Find out what quantising each layer costs.
-        least: Of the cosine with the source's answers behind every pass, 0..1.
+        named: The operator's name of the model: the file, or a name of the catalogue.
+        soc: The chip, as `soc_model` of its provider; empty: none.
+        calibration: A folder of pictures, `probes`, or empty.
+        reading: The picture format of the model.
+        eight_bit: Whether to quantise, if the target leaves it open.
+        keep: Layers to keep in higher precision: names, or one number of layers that a scan chooses.
+        scan: Whether to measure the cost of quantising each layer.
+        least: Least cosine with the source's answers after every pass, 0..1.
     """
 
     model: Path
@@ -60,21 +60,21 @@ class EncoderJob(NamedTuple):
 
     @property
     def worst(self) -> int:
-        """So many layers are kept as a scan finds; 0: those that are named."""
+        """Number of layers that a scan chooses to keep; 0 if layers are named."""
         return int(self.keep[0]) if len(self.keep) == 1 and self.keep[0].isdecimal() else 0
 
 
 class PlannedEncoder(NamedTuple):
-    """A job that was planned.
+    """A planned job.
 
     Attributes:
-        job: What was asked for.
-        graph: Of the model.
-        steps: Names of passes, in their order.
-        pictures: For ranges, looked at even where they are not needed; empty: they are drawn, or none were given.
-        facts: All that changes the bytes.
-        name: Of the folder.
-        command: What does it again.
+        job: The request.
+        graph: The model's graph.
+        steps: Names of the passes, in their order.
+        pictures: Pictures for ranges, checked even if not needed; empty: they are drawn, or none are given.
+        facts: Everything that changes the bytes.
+        name: Name of the folder.
+        command: The command that repeats it.
     """
 
     job: EncoderJob
@@ -87,31 +87,31 @@ class PlannedEncoder(NamedTuple):
 
 
 def plan(job: EncoderJob) -> PlannedEncoder:
-    """Check a job and find out what it will do.
+    """Check a job and plan its passes.
 
     Raises:
-        ConfigError: Options that do not go together, or one that is missing.
+        ConfigError: Options contradict each other, or one is missing.
         ModelError: The model cannot be converted, a package is missing, or there are no pictures.
     """
     check_name(job.model)
     _check_numbers(job)
-    eight_bit = _eight_bit(job)
-    steps = targets.steps(job.target, eight_bit=eight_bit)
+    eight_bit = _check_eight_bit(job)
+    steps = targets.steps_for(job.target, eight_bit=eight_bit)
     target = targets.TARGETS[job.target]
     _check_used(job, target, eight_bit=eight_bit)
-    if target.soc and not job.soc and not _only_scanned(job):
+    if target.soc and not job.soc and not _is_scan_only(job):
         raise ConfigError(f"{job.target} compiles for one chip: name it, e.g. --soc 43 for SM8550")
     check_packages(target.packages)
-    source = catalog.own(job.model, "")
+    source = catalog.hash_own_file(job.model, "")
     _check_encoder(job, source)
     graph = onnxfile.read(job.model)
     if graph.dynamic:
         raise ModelError(
-            f"{job.model}: dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(job.target, 'dynamic')}"
+            f"{job.model}: dimensions are not fixed ({', '.join(graph.dynamic)}): {find_remedy(job.target, 'dynamic')}"
         )
     if len(graph.inputs) == 1 and len(shape := graph.inputs[0].shape) == _PICTURE:
         _check_layout(job, [size for size in shape if isinstance(size, int)])
-    files, calibration = _calibration(job, wanted=eight_bit and not graph.quantised)
+    files, calibration = _find_calibration(job, wanted=eight_bit and not graph.quantised)
     packages = sorted({"onnxruntime", *(_PACKAGES.get(name, name) for name in target.packages)})
     facts = Provenance(
         source=source,
@@ -123,20 +123,20 @@ def plan(job: EncoderJob) -> PlannedEncoder:
         deviation=tuple(map(float, job.reading.deviation)),
         calibration=calibration,
         keep=job.keep,
-        tools={name: artefact.version(name) for name in packages},
+        tools={name: artefact.installed_version(name) for name in packages},
     )
-    name = artefact.folder_name(name_of(Path(job.named or job.model)), facts)
-    return PlannedEncoder(job, graph, steps, files, facts, name, again(job))
+    name = artefact.folder_name(name_from_file(Path(job.named or job.model)), facts)
+    return PlannedEncoder(job, graph, steps, files, facts, name, repeat_command(job))
 
 
-def again(job: EncoderJob) -> str:
-    """What an operator writes to have it done again."""
+def repeat_command(job: EncoderJob) -> str:
+    """Return the command that repeats a job."""
     named, eight_bit = job.named or str(job.model), job.eight_bit
-    return command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
+    return make_command(named, job.target, job.soc, job.calibration, job.reading, job.keep, eight_bit=eight_bit)
 
 
 def _check_numbers(job: EncoderJob) -> None:
-    """Raise ConfigError: a number is none that can be meant."""
+    """Raise ConfigError for numbers that cannot be right."""
     if job.soc and not is_soc(job.soc):
         raise ConfigError(f"--soc {job.soc}: the chip is {SOC}")
     if job.keep == ("0",):
@@ -150,7 +150,7 @@ def _check_numbers(job: EncoderJob) -> None:
 
 
 def _check_used(job: EncoderJob, target: Target, *, eight_bit: bool) -> None:
-    """Raise ConfigError: an option is given that the target makes no use of."""
+    """Raise ConfigError for an option that the target does not use."""
     if job.soc and not target.soc:
         raise ConfigError(f"--soc is of qnn, which compiles for one chip: leave it for {job.target}")
     if job.calibration and not eight_bit:
@@ -159,13 +159,13 @@ def _check_used(job: EncoderJob, target: Target, *, eight_bit: bool) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raise ConfigError: tools cannot be told of a file whose name is no text."""
+    """Raise ConfigError for a file name that is not UTF-8, as tools cannot open it."""
     if not str(path).isprintable():
         raise ConfigError(f"{os.fsencode(path)!r}: a name that can be written as text is wanted: rename it")
 
 
 def _check_encoder(job: EncoderJob, source: str) -> None:
-    """Raise ModelError: it is one of ours that is no encoder."""
+    """Raise ModelError for a bundled model that is no encoder."""
     for row in catalog.CATALOG:
         if row.sha256 == source and row.name not in catalog.ENCODERS:
             raise ModelError(f"{job.model} is {row.name}, no encoder ({row.what}): convert what [encode] model names")
@@ -178,8 +178,8 @@ def _check_layout(job: EncoderJob, shape: list[int]) -> None:
         raise ModelError(f"{job.model}: {error}") from error
 
 
-def _eight_bit(job: EncoderJob) -> bool:
-    """Whether it will be quantised. Raises ConfigError: that is asked for where it cannot be."""
+def _check_eight_bit(job: EncoderJob) -> bool:
+    """Tell whether the model will be quantised. Raises ConfigError if the target does not allow the request."""
     if job.target not in targets.TARGETS:
         return False  # `steps` says which there are
     fixed = targets.TARGETS[job.target].eight_bit
@@ -193,23 +193,23 @@ def _eight_bit(job: EncoderJob) -> bool:
     return found
 
 
-def _only_scanned(job: EncoderJob) -> bool:
+def _is_scan_only(job: EncoderJob) -> bool:
     return job.scan and not job.keep
 
 
 def check_packages(packages: dict[str, str]) -> None:
-    """Raise ModelError unless packages are there, given as import name to the extra of ours that brings it."""
+    """Raise ModelError if a package is missing; `packages` maps import names to our extras."""
     missing = {name: extra for name, extra in packages.items() if importlib.util.find_spec(name) is None}
     if missing:
         names, extras = ", ".join(missing).replace("_", "-"), ",".join(sorted(set(missing.values())))
         raise ModelError(f"converting needs {names}: pip install 'fieldwatch[{extras}]'")
 
 
-def _calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
+def _find_calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Calibration | None]:
     if job.calibration and job.calibration != DRAWN:
         folder = Path(job.calibration)
-        found = pictures.files(folder)
-        return found, Calibration(folder.name, pictures.digest(found, folder), len(found)) if wanted else None
+        found = pictures.find_pictures(folder)
+        return found, Calibration(folder.name, pictures.hash_pictures(found, folder), len(found)) if wanted else None
     if not wanted:
         return (), None
     if not job.calibration:
@@ -220,8 +220,8 @@ def _calibration(job: EncoderJob, *, wanted: bool) -> tuple[tuple[Path, ...], Ca
     return (), Calibration(DRAWN, "", _PROBES)
 
 
-def configuration(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
-    """The `[encode]` table that uses an artefact, with absolute paths; lines of TOML.
+def configuration_lines(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifest) -> list[str]:
+    """Return the `[encode]` table that uses an artefact, with absolute paths, as lines of TOML.
 
     Args:
         ready: What was converted.
@@ -235,17 +235,17 @@ def configuration(ready: PlannedEncoder, folder: Path, manifest: ArtefactManifes
     file, remark = folder.resolve(), ""
     if job.target == "rknn":
         file, remark = (file / manifest.file).with_suffix(".rknn"), "  # that rknn-toolkit2 makes"
-    lines = ["[encode]", f"model = {_quoted(job.named if ours else str(job.model.resolve()))}"]
+    lines = ["[encode]", f"model = {_quote(job.named if ours else str(job.model.resolve()))}"]
     if job.reading != OURS and not ours:
         lines.append(f'layout = "{job.reading.layout}"')
         lines += [
             f"{name} = {[float(value) for value in getattr(job.reading, name)]}" for name in ("mean", "deviation")
         ]
     lines.append(f'backend = "{backend}"' + (f"  # or {', or '.join(others)}" if others else ""))
-    lines.append(f"artefact = {_quoted(str(file))}{remark}")
-    lines += [f"options = {{ soc_model = {_quoted(job.soc)} }}"] if job.soc else []
+    lines.append(f"artefact = {_quote(str(file))}{remark}")
+    lines += [f"options = {{ soc_model = {_quote(job.soc)} }}"] if job.soc else []
     return lines
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The operator's folder of pictures that ranges are measured on: what is in it, and whether it is still the same."""
+"""Find and hash the operator's pictures that ranges are measured on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def files(folder: Path) -> tuple[Path, ...]:
-    """The pictures of a folder and of the folders in it, sorted. Raises ModelError: no folder, or no pictures."""
+def find_pictures(folder: Path) -> tuple[Path, ...]:
+    """Return the pictures of a folder and its subfolders, sorted. Raises ModelError if there are none."""
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
         raise ModelError(f"{folder} {what}: give a folder of pictures (.jpg, .jpeg, .png) of what the camera sees")
@@ -25,8 +25,8 @@ def files(folder: Path) -> tuple[Path, ...]:
     return found
 
 
-def digest(pictures: Sequence[Path], folder: Path) -> str:
-    """sha256 of the names and contents of pictures. Raises ModelError: one cannot be read."""
+def hash_pictures(pictures: Sequence[Path], folder: Path) -> str:
+    """Return the sha256 of names and contents of pictures. Raises ModelError if one cannot be read."""
     found = hashlib.sha256()
     for file in pictures:
         found.update(os.fsencode(file.relative_to(folder)) + b"\0")

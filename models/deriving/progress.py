@@ -1,4 +1,4 @@
-"""What a conversion tells while it goes on, and what it found out: values, which no native code is needed to read."""
+"""Progress and results of a conversion, as values that need no native code."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from models.encoders.artefact import ArtefactManifest  # msgspec reads it
 
 
 class LayerCost(msgspec.Struct, frozen=True):
-    """One layer.
+    """The cost of quantising one layer.
 
     Attributes:
-        name: Of its node, as `--keep` takes it.
-        op: Its kind.
-        alone: What quantising nothing else costs: 1 - cosine with the answers of the model without any quantisation.
-        regained: How much nearer the quantised model comes to these answers when this layer is left out of it; None:
-            it was not among the worst, and not tried.
-        near: Layers that were left out with it, as it has no weights of its own that would be spared.
+        name: Name of its node, for `--keep`.
+        op: Kind of its operation.
+        alone: Cost of quantising only this layer: 1 - cosine with the answers of the model without quantisation.
+        regained: How much the cost of the quantised model falls if this layer is left out; None if not tried, as it is
+            not among the worst.
+        near: Layers that must be left out with it, as it has no weights of its own.
     """
 
     name: str
@@ -27,13 +27,13 @@ class LayerCost(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """All of it.
+    """The costs of all layers.
 
     Attributes:
-        rows: The worst first.
-        whole: 1 - cosine where every layer is quantised.
-        weights: Whether rounding of weights is counted: of a model that came quantised, it is not known.
-        pictures: How many it was measured on.
+        rows: The layers, the worst first.
+        whole: 1 - cosine with every layer quantised.
+        weights: Whether rounding of weights is counted; it is unknown for a model that was quantised before.
+        pictures: Number of pictures that it was measured on.
     """
 
     rows: tuple[LayerCost, ...]
@@ -41,24 +41,24 @@ class Scan(msgspec.Struct, frozen=True):
     weights: bool
     pictures: int
 
-    def chosen(self, count: int) -> tuple[str, ...]:
-        """Names of so many layers that are worth leaving out, and of those that go with them.
+    def choose(self, count: int) -> tuple[str, ...]:
+        """Return the names of `count` layers to leave out, and of those that must go with them.
 
-        First those that bring back most, then those that cost most.
+        First the layers that regain most, then those that cost most.
         """
         order = sorted(self.rows, key=lambda row: (-max(row.regained or 0.0, 0.0), -row.alone))
         return tuple(dict.fromkeys(name for row in order[:count] for name in (row.name, *row.near)))
 
 
 class ConversionProgress(msgspec.Struct, frozen=True):
-    """How far a conversion is, or what came of it.
+    """Progress or result of a conversion.
 
     Attributes:
-        what: The pass that is under way; empty: it is over.
-        done: Of `all` steps within it.
-        all: 0: that is not known.
-        scan: What quantising each layer costs, once that was measured.
-        manifest: Of what was made, at the end; None where nothing was to be made.
+        what: The running pass; empty at the end.
+        done: Number of finished steps of the pass.
+        all: Number of all its steps; 0: unknown.
+        scan: The costs of layers, after they were measured.
+        manifest: The manifest of the artefact, at the end; None if none was made.
     """
 
     what: str = ""

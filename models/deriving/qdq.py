@@ -1,8 +1,8 @@
-"""Quantised graphs, opened up again: the same model with only some of its layers quantised.
+"""Make variants of a quantised graph in which only some layers are quantised.
 
-A layer that is quantised reads what was rounded to 8 bit, and what it makes is rounded. Where no layer at either end of
-a tensor asks for it, the pair of QuantizeLinear and DequantizeLinear becomes a Clip to the range it had, since that
-range may stand for a ReLU that the quantiser left out. Weights become what they were before, where that is known.
+Inputs and outputs of a quantised layer are rounded to 8 bit. If neither layer at a tensor is quantised, its pair of
+QuantizeLinear and DequantizeLinear becomes a Clip to its range, since that range may replace a ReLU that the quantiser
+removed. Weights get their original values, if these are known.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ _MOVES = frozenset(
     {"Concat", "Expand", "Flatten", "Gather", "Identity", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"}
     | {"Unsqueeze", "Constant", _QUANTISE, _DEQUANTISE}
 )
-"""Operations that compute nothing: what they cost is what their neighbours cost."""
+"""Operations that compute nothing; their cost is that of their neighbours."""
 
 
 class Layer(NamedTuple):
-    """An operation that reads what was quantised: its node's name, and its kind."""
+    """An operation with quantised inputs: its node's name, and its kind."""
 
     name: str
     op: str
 
 
 def is_quantised(model: onnx.ModelProto) -> bool:
-    """Whether there is any quantisation in a graph."""
+    """Tell whether a graph has quantisation operations."""
     return any(node.op_type in {_QUANTISE, _DEQUANTISE} for node in model.graph.node)
 
 
 class QuantisedGraph:
-    """A quantised graph with what is needed to open it up.
+    """A quantised graph of which variants can be made.
 
     Args:
-        model: With QuantizeLinear and DequantizeLinear in pairs.
-        weights: What weights were before they were quantised, by their names; empty: that is not known.
+        model: The graph, with pairs of QuantizeLinear and DequantizeLinear.
+        weights: Original weights by name; empty if unknown.
     """
 
     def __init__(self, model: onnx.ModelProto, weights: Mapping[str, onnx.TensorProto]) -> None:
         self._model = model
         self._before = weights
-        self._constants = {tensor.name: tensor for tensor in model.graph.initializer} | _inside(model)
+        self._constants = {tensor.name: tensor for tensor in model.graph.initializer} | _constant_nodes(model)
         self._makers = {name: node for node in model.graph.node for name in node.output}
         self.layers = tuple(
             Layer(node.name, node.op_type)
@@ -61,34 +61,34 @@ class QuantisedGraph:
         self._ends = {name: node.name for node in model.graph.node if node.name in names for name in node.output}
         self._reads = [(name, node.name) for node in model.graph.node if node.name in names for name in node.input]
 
-    def only(self, names: Collection[str]) -> onnx.ModelProto:
-        """The same model with these layers quantised, and no others."""
-        return _Opening(self._model, self._before, self._constants, self._makers, frozenset(names)).made()
+    def quantise_only(self, names: Collection[str]) -> onnx.ModelProto:
+        """Return the model with only these layers quantised."""
+        return _Dequantiser(self._model, self._before, self._constants, self._makers, frozenset(names)).build()
 
-    def without(self, names: Collection[str]) -> onnx.ModelProto:
-        """The same model with these layers not quantised, and all others."""
-        return self.only({layer.name for layer in self.layers}.difference(names))
+    def leave_out(self, names: Collection[str]) -> onnx.ModelProto:
+        """Return the model with all layers quantised but these."""
+        return self.quantise_only({layer.name for layer in self.layers}.difference(names))
 
-    def spared(self, name: str) -> tuple[str, ...]:
-        """The layers to leave out for one of them to be spared.
+    def layers_to_leave_out(self, name: str) -> tuple[str, ...]:
+        """Return the layers that must be left out so that one of them is not quantised.
 
         That is the layer alone where its own weights are then what they were. Of any other, all that is rounded lies
         between it and its neighbours, which round it as long as they are quantised: they are left out with it.
         """
         layer = next(node for node in self._model.graph.node if node.name == name)
-        if any(self._known(tensor) for tensor in layer.input):
+        if any(self._is_known_weight(tensor) for tensor in layer.input):
             return (name,)
-        near = {self._ends.get(self._rounded(tensor), "") for tensor in layer.input}
-        near |= {reader for tensor, reader in self._reads if self._ends.get(self._rounded(tensor)) == name}
+        near = {self._ends.get(self._unrounded(tensor), "") for tensor in layer.input}
+        near |= {reader for tensor, reader in self._reads if self._ends.get(self._unrounded(tensor)) == name}
         return (name, *(one.name for one in self.layers if one.name in near and one.name != name))
 
-    def _known(self, tensor: str) -> bool:
-        """Whether a dequantised tensor is a weight of which is known what it was."""
+    def _is_known_weight(self, tensor: str) -> bool:
+        """Tell whether a dequantised tensor is a weight with known original values."""
         maker = self._makers.get(tensor)
         return maker is not None and maker.input[0].removesuffix("_quantized") in self._before
 
-    def _rounded(self, tensor: str) -> str:
-        """What a dequantised tensor was before it was rounded; of others, themselves."""
+    def _unrounded(self, tensor: str) -> str:
+        """Return the name of a dequantised tensor before it was rounded; other names unchanged."""
         if not self._is(tensor, _DEQUANTISE) or not self._is(self._makers[tensor].input[0], _QUANTISE):
             return tensor
         return str(self._makers[self._makers[tensor].input[0]].input[0])
@@ -97,8 +97,8 @@ class QuantisedGraph:
         return tensor in self._makers and self._makers[tensor].op_type == op
 
 
-class _Opening:
-    """One copy of a graph in the making."""
+class _Dequantiser:
+    """Builds one variant of a graph."""
 
     def __init__(
         self,
@@ -111,37 +111,43 @@ class _Opening:
         self._model, self._before, self._constants, self._makers = model, before, constants, makers
         self._chosen = chosen
         self._tensors: dict[str, onnx.TensorProto] = {}
-        self._clips: dict[str, list[onnx.NodeProto]] = {}  # by the QuantizeLinear that they stand for
+        self._clips: dict[str, list[onnx.NodeProto]] = {}  # by the QuantizeLinear that they replace
 
-    def made(self) -> onnx.ModelProto:
+    def build(self) -> onnx.ModelProto:
         results = {value.name for value in self._model.graph.output}
         nodes: list[onnx.NodeProto] = []
         for node in self._model.graph.node:
             if node.output[0] in self._constants:
                 continue
             if node.op_type == _QUANTISE and node.input[0] not in self._constants:
-                nodes += [node, *self._clip(node)]
-            elif node.op_type == _DEQUANTISE and node.output[0] in results and not self._kept(node.output[0], node):
-                nodes.append(helper.make_node("Identity", [self._float(node.output[0])], list(node.output), node.name))
+                nodes += [node, *self._clip_nodes(node)]
+            elif (
+                node.op_type == _DEQUANTISE
+                and node.output[0] in results
+                and not self._is_unchanged(node.output[0], node)
+            ):
+                nodes.append(
+                    helper.make_node("Identity", [self._float_name(node.output[0])], list(node.output), node.name)
+                )
             elif node.op_type in {_QUANTISE, _DEQUANTISE}:
                 nodes.append(node)
             else:
-                nodes.append(self._reading(node))
-        return self._assembled(_needed(nodes, results))
+                nodes.append(self._rewire(node))
+        return self._assemble(_needed_nodes(nodes, results))
 
-    def _reading(self, node: onnx.NodeProto) -> onnx.NodeProto:
-        """A node that reads what it shall: rounded where it or the maker is chosen, else as it was before."""
-        inputs = [name if self._kept(name, node) else self._float(name) for name in node.input]
+    def _rewire(self, node: onnx.NodeProto) -> onnx.NodeProto:
+        """Return a node with new inputs: rounded ones if it or their maker is quantised, else original ones."""
+        inputs = [name if self._is_unchanged(name, node) else self._float_name(name) for name in node.input]
         if inputs == list(node.input):
             return node
-        made = onnx.NodeProto()
-        made.CopyFrom(node)
-        made.ClearField("input")
-        made.input.extend(inputs)
-        return made
+        build = onnx.NodeProto()
+        build.CopyFrom(node)
+        build.ClearField("input")
+        build.input.extend(inputs)
+        return build
 
-    def _kept(self, tensor: str, reader: onnx.NodeProto) -> bool:
-        """Whether a reader gets a tensor as it is: it was never quantised, or one of its two ends is chosen."""
+    def _is_unchanged(self, tensor: str, reader: onnx.NodeProto) -> bool:
+        """Tell whether a reader gets a tensor unchanged: it was never quantised, or one of its ends is quantised."""
         maker = self._makers.get(tensor)
         if maker is None or maker.op_type != _DEQUANTISE:
             return True
@@ -149,23 +155,23 @@ class _Opening:
         made_by = self._makers.get(source.input[0]) if source is not None else None
         return reader.name in self._chosen or (made_by is not None and made_by.name in self._chosen)
 
-    def _float(self, tensor: str) -> str:
-        """The name of what stands for a dequantised tensor where it is not quantised; of others, their own."""
+    def _float_name(self, tensor: str) -> str:
+        """Return the name of the float tensor that replaces a dequantised one; other names unchanged."""
         maker = self._makers.get(tensor)
         if maker is None or maker.op_type != _DEQUANTISE:
             return tensor
         source = self._makers.get(maker.input[0])
         if source is not None and source.op_type == _QUANTISE and source.input[0] not in self._constants:
-            return str(self._clip(source)[-1].output[0])
-        return self._weight(tensor, maker, source)
+            return str(self._clip_nodes(source)[-1].output[0])
+        return self._float_weight(tensor, maker, source)
 
-    def _clip(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-        """What stands for a pair: a Clip to the range that its 8 bit can hold, made once."""
+    def _clip_nodes(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """Return the Clip to the 8 bit range that replaces a pair, made once."""
         if node.output[0] not in self._clips:
-            name, source = f"{node.name or node.output[0]}_open", self._float(node.input[0])
-            scale, zero = self._numbers(node)
+            name, source = f"{node.name or node.output[0]}_open", self._float_name(node.input[0])
+            scale, zero = self._scale_and_zero(node)
             if scale.size != 1:
-                made = helper.make_node("Identity", [source], [name], name)
+                build = helper.make_node("Identity", [source], [name], name)
             else:
                 kind = np.iinfo(zero.dtype)
                 least, most = ((limit - int(zero.item())) * scale.item() for limit in (kind.min, kind.max))
@@ -173,12 +179,12 @@ class _Opening:
                     self._kept_tensor(f"{name}_{end}", np.float32(value))
                     for end, value in (("least", least), ("most", most))
                 ]
-                made = helper.make_node("Clip", [source, *bounds], [name], name)
-            self._clips[node.output[0]] = [made]
+                build = helper.make_node("Clip", [source, *bounds], [name], name)
+            self._clips[node.output[0]] = [build]
         return self._clips[node.output[0]]
 
-    def _weight(self, tensor: str, maker: onnx.NodeProto, source: onnx.NodeProto | None) -> str:
-        """A weight in float32: as it was, or as 8 bit tell it."""
+    def _float_weight(self, tensor: str, maker: onnx.NodeProto, source: onnx.NodeProto | None) -> str:
+        """Return a weight in float32: its original values, else the dequantised ones."""
         if source is not None:  # a pair around a constant
             return str(source.input[0])
         name = f"{tensor}_open"
@@ -187,15 +193,15 @@ class _Opening:
             self._tensors[name] = numpy_helper.from_array(numpy_helper.to_array(known), name)
             return name
         codes = numpy_helper.to_array(self._constants[maker.input[0]])
-        scale, zero = self._numbers(maker)
+        scale, zero = self._scale_and_zero(maker)
         if scale.size > 1:
             axis = next((one.i for one in maker.attribute if one.name == "axis"), 1)
             shape = [-1 if at == axis % codes.ndim else 1 for at in range(codes.ndim)]
             scale, zero = scale.reshape(shape), zero.reshape(shape)
         return self._kept_tensor(name, (codes.astype(np.float32) - zero.astype(np.float32)) * scale)
 
-    def _numbers(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], NDArray[np.integer[Any]]]:
-        """Scale and zero point of a node."""
+    def _scale_and_zero(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], NDArray[np.integer[Any]]]:
+        """Return scale and zero point of a node."""
         scale = numpy_helper.to_array(self._constants[node.input[1]])
         named = node.input[2] if len(node.input) > 2 else ""  # noqa: PLR2004  # the third input may be left out
         zero = numpy_helper.to_array(self._constants[named]) if named else np.zeros_like(scale, np.uint8)
@@ -205,19 +211,19 @@ class _Opening:
         self._tensors[name] = numpy_helper.from_array(np.asarray(value, np.float32), name)
         return name
 
-    def _assembled(self, nodes: list[onnx.NodeProto]) -> onnx.ModelProto:
+    def _assemble(self, nodes: list[onnx.NodeProto]) -> onnx.ModelProto:
         read = {name for node in nodes for name in node.input}
-        made = onnx.ModelProto()
-        made.CopyFrom(_hull(self._model))
-        made.graph.node.extend(nodes)
-        made.graph.initializer.extend(
+        build = onnx.ModelProto()
+        build.CopyFrom(_empty_copy(self._model))
+        build.graph.node.extend(nodes)
+        build.graph.initializer.extend(
             tensor for tensor in (*self._constants.values(), *self._tensors.values()) if tensor.name in read
         )
-        return made
+        return build
 
 
-def _inside(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    """Constants that are nodes, by what they make."""
+def _constant_nodes(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
+    """Return the constants of Constant nodes, by output name."""
     found = {}
     for node in model.graph.node:
         if node.op_type == "Constant" and node.attribute[0].name == "value":
@@ -227,17 +233,17 @@ def _inside(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
     return found
 
 
-def _hull(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A model without its nodes and weights."""
-    made = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
-    made.graph.name = model.graph.name
-    made.graph.input.extend(model.graph.input)
-    made.graph.output.extend(model.graph.output)
-    return made
+def _empty_copy(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model without nodes and weights."""
+    build = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    build.graph.name = model.graph.name
+    build.graph.input.extend(model.graph.input)
+    build.graph.output.extend(model.graph.output)
+    return build
 
 
-def _needed(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
-    """Nodes without those whose results nobody reads."""
+def _needed_nodes(nodes: list[onnx.NodeProto], results: Collection[str]) -> list[onnx.NodeProto]:
+    """Return the nodes whose results are needed."""
     wanted, kept = set(results), []
     for node in reversed(nodes):
         if wanted.intersection(node.output):

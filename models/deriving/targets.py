@@ -1,4 +1,4 @@
-"""The table of targets: which passes each accelerator needs, in their order, and what each pass must leave none of."""
+"""The table of targets: the passes of each accelerator, and the operations that each pass must remove."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Pass(NamedTuple):
     """A row of the table of passes.
 
     Attributes:
-        version: Counted up whenever the same model comes out with other bytes.
-        treats: Kinds of operations of which none may be left behind it; else the conversion fails and names them.
-        eight_bit: It is done only where the model is quantised.
-        what: What it does.
+        version: Increased whenever the same model gives other bytes.
+        treats: Kinds of operations that it must remove; else the conversion fails and names them.
+        eight_bit: Whether it is only run for quantised models.
+        what: What it does, for people.
     """
 
     version: int
@@ -27,10 +27,10 @@ class Target(NamedTuple):
     """A row of the table of targets.
 
     Attributes:
-        passes: By name, in their order.
-        eight_bit: Whether it is quantised: always, never, or when asked for.
-        soc: It is compiled for one chip, which must be named.
-        packages: What must be installed, import name to the extra of ours that brings it.
+        passes: Names of the passes, in their order.
+        eight_bit: Whether it is quantised: always, never, or on request (None).
+        soc: Whether it is compiled for one chip, which must be named.
+        packages: Required packages: import name, and our extra that installs it.
         what: The hardware.
     """
 
@@ -67,8 +67,8 @@ TARGETS: dict[str, Target] = {
 # fmt: on
 
 
-def steps(target: str, *, eight_bit: bool) -> tuple[str, ...]:
-    """The passes of a conversion, by name. Raises ConfigError: there is no such target."""
+def steps_for(target: str, *, eight_bit: bool) -> tuple[str, ...]:
+    """Return the names of a conversion's passes. Raises ConfigError if there is no such target."""
     if target not in TARGETS:
         raise ConfigError(f"no target {target!r}; there are {', '.join(TARGETS)}")
     return tuple(name for name in TARGETS[target].passes if eight_bit or not PASSES[name].eight_bit)

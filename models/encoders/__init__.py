@@ -1,6 +1,6 @@
-"""Feature encoders: one contract, one file for each back end that fulfils it.
+"""Feature encoders: one protocol, and one module for each back end.
 
-Nobody opens an accelerator but `models.encoders.gate`, which proves that it runs the model before it hands it on.
+Only `models.encoders.gate` opens accelerators; it first proves that they run the model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Encoder(Protocol):
 
     @property
     def input(self) -> NDArray[np.float32]:
-        """What `run` reads, float32 RGB, (1, 3, 224, 224) of the bundled one; the same array, filled in place."""
+        """The input of `run`, float32 RGB, (1, 3, 224, 224) for the bundled encoder; one array, filled in place."""
 
     @property
     def outputs(self) -> dict[str, NDArray[np.float32]]:
@@ -43,22 +43,22 @@ class Encoder(Protocol):
 
     @property
     def zero_copy(self) -> bool:
-        """The device works on these arrays themselves, with no copy in between."""
+        """Whether the device works on these arrays without a copy."""
 
     def run(self) -> None:
-        """Encodes what `input` holds."""
+        """Encode the picture in `input`."""
 
     def placement(self) -> Placement:
-        """What runs where; constant after construction."""
+        """Return which provider runs which node; constant after construction."""
 
 
 class PictureFormat(NamedTuple):
-    """How a model wants its picture.
+    """The picture format of a model's input.
 
     Attributes:
-        layout: Of its input: planes of one colour, or pixels of three.
-        mean: Of R, G and B, 0..255: taken away,
-        deviation: then divided by.
+        layout: Planes of one colour (nchw), or pixels of three colours (nhwc).
+        mean: Mean of R, G and B, 0..255, which is subtracted.
+        deviation: Deviation of R, G and B, by which the difference is divided.
     """
 
     layout: Literal["nchw", "nhwc"] = "nchw"
@@ -67,11 +67,11 @@ class PictureFormat(NamedTuple):
 
     @classmethod
     def of(cls, settings: EncodeSettings) -> PictureFormat:
-        """That of a configuration, which is of a model of one's own."""
+        """Return the configured format, which is that of an operator's own model."""
         return cls(settings.layout, settings.mean, settings.deviation)
 
     def side(self, shape: Sequence[int]) -> int:
-        """The side of its picture in pixels. Raises ModelError: the input is no square picture of three colours."""
+        """Return the side of its picture in pixels. Raises ModelError if the input is no square RGB picture."""
         colours, sides = (shape[1:2], shape[2:]) if self.layout == "nchw" else (shape[3:], shape[1:3])
         if len(shape) != 4 or shape[0] != 1 or list(colours) != [3] or len(set(sides)) != 1 or sides[0] % 2:  # noqa: PLR2004
             other = "nhwc" if self.layout == "nchw" else "nchw"
@@ -88,19 +88,19 @@ class PictureFormat(NamedTuple):
 
 
 _SIDE_MOST = 4096
-"""Pixels: more than any encoder looks at; a file that says more is damaged, or means harm."""
+"""Largest side in pixels; a file with a larger one is damaged or malicious."""
 
 OURS = PictureFormat()
-"""Of the bundled encoder, as EfficientNet-Lite was trained: ImageNet's mean and deviation cost it a tenth."""
+"""The format of the bundled encoder, as EfficientNet-Lite was trained."""
 
 
 def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: PictureFormat = OURS) -> None:
-    """Writes a picture into an encoder's input in place, asking for no memory.
+    """Write a picture into an encoder's input in place, without allocating memory.
 
     Args:
         target: (1, 3, H, W) float32, or (1, H, W, 3), overwritten.
         bgr: (H, W, 3) uint8, read only.
-        reading: How the model wants it.
+        reading: The picture format of the model.
 
     Raises:
         ValueError: The shapes do not fit.
@@ -108,26 +108,26 @@ def fill(target: NDArray[np.float32], bgr: NDArray[np.uint8], reading: PictureFo
     height, width = bgr.shape[:2]
     if target.shape != ((1, 3, height, width) if reading.layout == "nchw" else (1, height, width, 3)):
         raise ValueError(f"a picture of {bgr.shape} does not fit an input of {target.shape}")
-    codes, values = _plane(height, width, np.uint8), _values(reading)
+    codes, values = _channel_buffer(height, width, np.uint8), _value_table(reading)
     for channel in range(3):
         cv2.extractChannel(bgr, 2 - channel, dst=codes)
         if reading.layout == "nchw":
             cv2.LUT(codes, values[channel], dst=target[0, channel])
         else:
             cv2.insertChannel(
-                cv2.LUT(codes, values[channel], dst=_plane(height, width, np.float32)), target[0], channel
+                cv2.LUT(codes, values[channel], dst=_channel_buffer(height, width, np.float32)), target[0], channel
             )
 
 
 @functools.cache
-def _values(reading: PictureFormat) -> NDArray[np.float32]:
-    """What each code of a pixel becomes, (3, 256) float32 of R, G and B."""
+def _value_table(reading: PictureFormat) -> NDArray[np.float32]:
+    """Return the input value of each pixel value, (3, 256) float32 for R, G and B."""
     mean, deviation = np.array(reading.mean)[:, None], np.array(reading.deviation)[:, None]
     values: NDArray[np.float32] = ((np.arange(256) - mean) / deviation).astype(np.float32)
     return values
 
 
 @functools.cache
-def _plane(height: int, width: int, kind: type[np.generic]) -> NDArray[Any]:
-    """One channel, (H, W), kept between pictures; numpy would ask for a buffer at every one."""
+def _channel_buffer(height: int, width: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return a buffer for one channel, (H, W), kept between pictures to save allocations."""
     return np.empty((height, width), kind)

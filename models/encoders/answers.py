@@ -1,4 +1,4 @@
-"""What a run of an encoder answered, by the names of the model's outputs."""
+"""The outputs of an encoder's last run, by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """Base of every encoder: which of its outputs is the embedding, and which the logits."""
+    """Base of all encoders: finds the embedding and the logits among the outputs."""
 
     _outputs: dict[str, NDArray[np.float32]]
 

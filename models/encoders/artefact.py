@@ -1,8 +1,8 @@
-"""What was made of a model for an accelerator: a folder with one file and the manifest that says what it was made from.
+"""Artefacts: models converted for an accelerator, a folder with one file and a manifest of what it was made from.
 
-A manifest's facts are everything that changes the bytes; a folder whose facts are no longer true is stale, and is
-refused with what differs and the command that makes what is wanted now. A manifest that was written into since is
-refused, too. Reading one takes no package but this project's own.
+The manifest's facts are everything that changes the bytes. A folder whose facts are no longer true is stale: it is
+refused with the differences and the command that makes a new one. Changed manifests are refused, too. Reading an
+artefact needs no other package.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 MANIFEST = "manifest.json"
-_MANIFEST_MOST = 16 << 20  # bytes; one has a few thousand
+_MAX_MANIFEST = 16 << 20  # bytes; a manifest has a few thousand
 FORMAT = 2
-_DIGITS = 8  # of the facts' digest, in a folder's name
+_DIGITS = 8  # hexadecimal digits of the facts' digest in a folder's name
 
 SERVES: dict[str, frozenset[str]] = {
     "qnn": frozenset({"qnn", "plugin_ep"}),
@@ -36,25 +36,25 @@ SERVES: dict[str, frozenset[str]] = {
     "rknn": frozenset({"rknn"}),
     "generic": frozenset({"qnn", "openvino", "plugin_ep"}),
 }
-"""Which back ends open what was made for a target."""
+"""The back ends that open artefacts of each target."""
 
 _TARGETS = {"qnn": "qnn", "openvino": "openvino", "plugin_ep": "generic", "rknn": "rknn"}
-"""What to convert for where what is there serves another back end; for others another tool does it."""
+"""The target to convert for, by back end; other back ends need other tools."""
 
 _SUFFIXES = {"mnn": ".mnn", "rknn": ".rknn"}
-"""Of the files that other tools make, by back end; the others open ONNX files."""
+"""Suffix of the files of other tools, by back end; the other back ends open ONNX files."""
 
 RUNTIME: dict[str, str] = {"qnn": "onnxruntime-qnn"}
-"""The package whose other version cannot be trusted to read what it compiled."""
+"""The package that compiles artefacts of a target; another version may not be able to read them."""
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """Pictures that ranges were measured on.
+    """The pictures that ranges were measured on.
 
     Attributes:
-        folder: Its name, or `probes`: pictures that are drawn from a seed, which no camera ever saw.
-        sha256: Of names and contents of all pictures; empty for probes.
-        count: How many.
+        folder: Name of the folder, or `probes` for pictures drawn from a seed.
+        sha256: Hash of names and contents of all pictures; empty for probes.
+        count: Number of pictures.
     """
 
     folder: str
@@ -63,19 +63,19 @@ class Calibration(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """All that changes the bytes of an artefact.
+    """Everything that changes the bytes of an artefact.
 
     Attributes:
         source: sha256 of the model's file.
-        target: For which accelerator.
-        soc: Chip that it was compiled for; empty: it is for no chip in particular.
-        passes: What was done, each as NAME/VERSION.
-        layout: See `PictureFormat`, as the next two.
-        mean: Of R, G and B.
-        deviation: The same.
-        calibration: None where no ranges were measured.
-        keep: Layers that were to stay in higher precision: names, or how many of the worst.
-        tools: Versions of what made it, by package.
+        target: The accelerator.
+        soc: The chip that it was compiled for; empty: no particular chip.
+        passes: The passes, each as NAME/VERSION.
+        layout: See `PictureFormat`.
+        mean: See `PictureFormat`.
+        deviation: See `PictureFormat`.
+        calibration: The pictures for ranges; None if no ranges were measured.
+        keep: Layers to keep in higher precision: names, or the number of the worst ones.
+        tools: Versions of the tools, by package.
     """
 
     source: str
@@ -91,21 +91,21 @@ class Provenance(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """sha256 of the facts; the folder of pictures may have another name."""
+        """sha256 of the facts, without the name of the folder of pictures."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         if plain["calibration"]:
             plain["calibration"].pop("folder")
         return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
-class Passed(msgspec.Struct, frozen=True):
-    """What one pass did.
+class PassOutcome(msgspec.Struct, frozen=True):
+    """The outcome of one pass.
 
     Attributes:
-        name: Of the pass.
-        matched: Places in the graph that it changed.
-        cosine: Least similarity of the answers behind it to the source's, over probes and outputs.
-        note: What else is to be known of it.
+        name: Name of the pass.
+        matched: Number of places in the graph that it changed.
+        cosine: Least cosine of the answers after it with those of the source, over probes and outputs.
+        note: A remark; may be empty.
     """
 
     name: str
@@ -115,23 +115,23 @@ class Passed(msgspec.Struct, frozen=True):
 
 
 class ArtefactManifest(msgspec.Struct, frozen=True):
-    """What a folder holds and what it was made from.
+    """The manifest of an artefact.
 
     Attributes:
-        format: Of this file.
+        format: Format of this file.
         source: The model's file name.
-        facts: All that changes the bytes.
-        digest: Of the facts.
-        command: What makes it again.
-        passes: What each did, in their order.
+        facts: Everything that changes the bytes.
+        digest: Digest of the facts.
+        command: The command that makes it again.
+        passes: Outcomes of the passes, in their order.
         kept: Layers that stayed in higher precision.
-        verdict: How much of it the accelerator took where it was compiled; empty: it was compiled for none.
-        left: Nodes that it did not take.
-        cosine: Least similarity of the artefact's answers to the source's.
-        file: The artefact.
-        sha256: Of it.
-        bytes: Of it.
-        seal: sha256 of all of this but itself: whoever writes into it does not go unseen.
+        verdict: How much of it the accelerator took when it was compiled; empty if it was not compiled.
+        left: Nodes that the accelerator did not take.
+        cosine: Least cosine of the artefact's answers with those of the source.
+        file: File name of the artefact.
+        sha256: Hash of this file.
+        bytes: Size of this file.
+        seal: sha256 of all other fields, to detect changes.
     """
 
     format: int
@@ -139,7 +139,7 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
     facts: Provenance
     digest: str
     command: str
-    passes: tuple[Passed, ...]
+    passes: tuple[PassOutcome, ...]
     kept: tuple[str, ...]
     verdict: str
     left: tuple[str, ...]
@@ -151,7 +151,7 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
 
     @property
     def sealed(self) -> ArtefactManifest:
-        """The same with the seal that belongs to it."""
+        """The same manifest with its seal."""
         plain = msgspec.structs.replace(self, seal="")
         return msgspec.structs.replace(
             self, seal=hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
@@ -159,56 +159,56 @@ class ArtefactManifest(msgspec.Struct, frozen=True):
 
 
 def folder_name(stem: str, facts: Provenance) -> str:
-    """What the folder of an artefact is called: it changes with the facts."""
+    """Return the folder name of an artefact, which changes with the facts."""
     return f"{stem}-{facts.target}-{facts.digest[:_DIGITS]}"
 
 
-def outdated(made: Provenance, here: Provenance) -> list[str]:
-    """What of the facts is no longer true, a line each; that something else was asked for is no such thing."""
-    told = []
+def find_outdated(made: Provenance, here: Provenance) -> list[str]:
+    """Return which facts are no longer true, one line each; other options do not count."""
+    found = []
     if made.source != here.source:
-        told.append(f"the model was {_short(made.source)}, is {_short(here.source)}")
-    now = dict(_versions(here))
-    told += [
+        found.append(f"the model was {_shorten(made.source)}, is {_shorten(here.source)}")
+    now = dict(_pass_versions(here))
+    found += [
         f"pass {name} was of version {version}, is of {now[name]}"
-        for name, version in _versions(made)
+        for name, version in _pass_versions(made)
         if now.get(name, version) != version
     ]
-    told += [
+    found += [
         f"{tool} {version} made it, {here.tools.get(tool) or 'none'} is here"
         for tool, version in sorted(made.tools.items())
         if here.tools.get(tool, "") != version
     ]
-    return told
+    return found
 
 
-def _versions(facts: Provenance) -> list[tuple[str, str]]:
-    """Name and version of each pass."""
+def _pass_versions(facts: Provenance) -> list[tuple[str, str]]:
+    """Return name and version of each pass."""
     return [(name, version) for name, _, version in (one.partition("/") for one in facts.passes)]
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return (f"{text[:12]}..." if len(text) == hashlib.sha256().digest_size * 2 else text) or "none"
 
 
 def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManifest:
-    """The manifest of a folder, proved to be as it was written.
+    """Read the manifest of a folder, and check its seal.
 
     Args:
-        folder: Of the artefact.
-        again: The command that makes another, for the error.
+        folder: The artefact's folder.
+        again: The command that makes a new one, for the error.
 
     Raises:
-        ModelError: There is none, it may not be read, is damaged, of another format, or was changed.
+        ModelError: It is missing, unreadable, damaged, of another format, or was changed.
     """
     path = folder / MANIFEST
-    if path.exists() and not (path.is_file() and path.stat().st_size <= _MANIFEST_MOST):
+    if path.exists() and not (path.is_file() and path.stat().st_size <= _MAX_MANIFEST):
         raise ModelError(f"{path} is no manifest: run `{again}` again")
     try:
-        found = decode(files.read_bounded(path, _MANIFEST_MOST), ArtefactManifest)
+        found = decode(files.read_bounded(path, _MAX_MANIFEST), ArtefactManifest)
     except PermissionError as error:
-        raise ModelError(_forbidden(path)) from error
+        raise ModelError(_forbidden_message(path)) from error
     except (OSError, msgspec.DecodeError) as error:
         raise ModelError(f"{path} cannot be read ({error}): run `{again}` again") from error
     if found.format != FORMAT:
@@ -226,27 +226,27 @@ def read(folder: Path, again: str = "pipeline models convert") -> ArtefactManife
     return found
 
 
-def _forbidden(path: Path) -> str:
+def _forbidden_message(path: Path) -> str:
     return f"{path} may not be read by this user: permit it, e.g. by chmod -R a+rX {path.parent}"
 
 
-def written(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
-    """Seal a folder's manifest and write it, the last thing that is written into it. Returns it. Raises OSError."""
+def write(folder: Path, manifest: ArtefactManifest) -> ArtefactManifest:
+    """Seal a manifest and write it, as the last file of the folder; return the sealed one. Raises OSError."""
     sealed = manifest.sealed
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
     return sealed
 
 
-def whole(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
-    """The artefact's file, read through. Raises ModelError: it is not there, or not what was written; see `read`."""
+def check_file(folder: Path, manifest: ArtefactManifest, again: str = "pipeline models convert") -> Path:
+    """Return the artefact's file after a check of its hash. Raises ModelError if it is missing or damaged."""
     file = folder / manifest.file
     if file.is_symlink():
         raise ModelError(f"{file} is a link, which may lead out of the folder: run `{again}` again")
     try:
-        digest = catalog.own(file, "")
+        digest = catalog.hash_own_file(file, "")
     except ModelError as error:
         if isinstance(error.__cause__, PermissionError):
-            raise ModelError(_forbidden(file)) from error
+            raise ModelError(_forbidden_message(file)) from error
         raise ModelError(f"{error}: run `{again}` again") from error
     if digest != manifest.sha256:
         raise ModelError(
@@ -256,52 +256,52 @@ def whole(folder: Path, manifest: ArtefactManifest, again: str = "pipeline model
     return file
 
 
-def opened(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
-    """The file that a configuration's `encode.artefact` means, proved to be made of this model for this back end.
+def find_file(settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
+    """Return the file of `encode.artefact`, after a check that it was made of this model for this back end.
 
-    A file with no manifest beside it that names it (a .mnn or .rknn that another tool made) is taken as it is.
+    A file of another tool (.mnn or .rknn), without a manifest that names it, is accepted unchecked.
 
     Args:
-        settings: Of the encoder; its artefact is a folder or a file.
-        model: The ONNX file that is meant.
-        reading: How pictures are read.
+        settings: Settings of the encoder; the artefact is a folder or a file.
+        model: The ONNX file.
+        reading: The picture format of the model.
 
     Raises:
-        ModelError: It is not there, of another kind, damaged, or stale; the text names what differs and the command
-            that makes what is wanted.
+        ModelError: It is missing, of another kind, damaged, or stale; the text names the differences and the command
+            that makes a new one.
     """
     path = Path(settings.artefact)
     try:
-        return _opened(path, settings, model, reading)
+        return _find_file(path, settings, model, reading)
     except PermissionError as error:
-        raise ModelError(_forbidden(path)) from error
+        raise ModelError(_forbidden_message(path)) from error
     except OSError as error:
         raise ModelError(f"encode.artefact: {path}: {error.strerror}") from error
 
 
-def _opened(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
-    """The same. Raises OSError: a folder may not be looked into."""
+def _find_file(path: Path, settings: EncodeSettings, model: Path, reading: PictureFormat) -> Path:
+    """Do the work of `find_file`. Raises OSError for folders that may not be read."""
     if path.name == MANIFEST:
         raise ModelError(f"encode.artefact: {path} is a manifest: name its folder, {path.parent}")
-    if not path.is_dir() and not _vouched(path):
+    if not path.is_dir() and not _has_manifest(path):
         if not path.exists():
-            raise ModelError(f"encode.artefact: {path} is not there: {_remedy(settings, model, reading, None)}")
+            raise ModelError(f"encode.artefact: {path} is not there: {_find_remedy(settings, model, reading, None)}")
         _check_kind(path, settings)
         return path
     folder = path if path.is_dir() else path.parent
-    manifest = read(folder, _command(settings, model, reading, None) or "pipeline models convert")
-    if reasons := _stale(manifest, settings, catalog.own(model, ""), reading):
-        raise ModelError(f"{folder} is stale: {'; '.join(reasons)}: {_remedy(settings, model, reading, manifest)}")
+    manifest = read(folder, _make_command(settings, model, reading, None) or "pipeline models convert")
+    if reasons := _find_mismatches(manifest, settings, catalog.hash_own_file(model, ""), reading):
+        raise ModelError(f"{folder} is stale: {'; '.join(reasons)}: {_find_remedy(settings, model, reading, manifest)}")
     if settings.backend == "rknn":
         raise ModelError(
             f"{folder} holds what rknn-toolkit2 takes: let it make a .rknn file of {folder / manifest.file}, and name "
             "that file in encode.artefact"
         )
-    return whole(folder, manifest, _command(settings, model, reading, manifest))
+    return check_file(folder, manifest, _make_command(settings, model, reading, manifest))
 
 
 def _check_kind(path: Path, settings: EncodeSettings) -> None:
-    """Raise ModelError where a file of another tool's is none that the back end opens."""
+    """Raise ModelError if the back end does not open this kind of file."""
     suffix = _SUFFIXES.get(settings.backend, "")
     if not suffix:
         onnxfile.read(path)
@@ -309,19 +309,23 @@ def _check_kind(path: Path, settings: EncodeSettings) -> None:
         raise ModelError(f"encode.artefact: {path}: back end {settings.backend} opens a {suffix} file: name one")
 
 
-def _remedy(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
-    """What to do to have what the configuration wants."""
-    if wanted := _command(settings, model, reading, manifest):
+def _find_remedy(
+    settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
+) -> str:
+    """Describe how to get an artefact for the configuration."""
+    if wanted := _make_command(settings, model, reading, manifest):
         then = ", let rknn-toolkit2 make a .rknn file of it" if settings.backend == "rknn" else ""
         named = "that file" if then else "the new folder"
         return f"run `{wanted}`{then}, and name {named} in encode.artefact"
     tool = "MNN's `mnnconvert`" if settings.backend == "mnn" else "its own tool"
-    served = f", or set encode.backend to {_either(manifest)}" if manifest else ""
+    served = f", or set encode.backend to {_list_back_ends(manifest)}" if manifest else ""
     return f"what back end {settings.backend} opens is made by {tool}: name that file in encode.artefact{served}"
 
 
-def _command(settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None) -> str:
-    """The command that makes what a configuration wants, as far as it or an earlier conversion tells; empty: none."""
+def _make_command(
+    settings: EncodeSettings, model: Path, reading: PictureFormat, manifest: ArtefactManifest | None
+) -> str:
+    """Return the command that makes an artefact for a configuration, with options of an earlier one; may be empty."""
     target = _TARGETS.get(settings.backend, "")
     if manifest and settings.backend in SERVES.get(manifest.facts.target, ()):
         target = manifest.facts.target
@@ -331,60 +335,63 @@ def _command(settings: EncodeSettings, model: Path, reading: PictureFormat, mani
     eight_bit = target in {"openvino", "generic"} and "--int8" in before.split()
     pictures = ""
     if (target == "qnn" or eight_bit) and not _is_quantised(model):
-        pictures = commands.after(before, "--calibration") or "FOLDER"
+        pictures = commands.option_value(before, "--calibration") or "FOLDER"
     same = manifest is not None and manifest.facts.target == target and manifest.source == model.name
     soc = (
         (settings.options.get("soc_model") or (manifest and manifest.facts.soc) or "NUMBER") if target == "qnn" else ""
     )
     keep = manifest.facts.keep if manifest and same else ()
-    return commands.command(settings.model, target, soc, pictures, reading, keep, eight_bit=eight_bit)
+    return commands.make_command(settings.model, target, soc, pictures, reading, keep, eight_bit=eight_bit)
 
 
 def _is_quantised(model: Path) -> bool:
     try:
         return onnxfile.read(model).quantised
     except ModelError:
-        return False  # what is wrong with it is told elsewhere
+        return False  # its problem is reported elsewhere
 
 
-def _either(manifest: ArtefactManifest) -> str:
+def _list_back_ends(manifest: ArtefactManifest) -> str:
     return " or ".join(sorted(SERVES.get(manifest.facts.target, ())))
 
 
-def _vouched(file: Path) -> bool:
-    """Whether the manifest beside a file, if there is one of ours, is about that file."""
+def _has_manifest(file: Path) -> bool:
+    """Tell whether a manifest of ours is beside a file and names it."""
     if not (file.parent / MANIFEST).exists():
         return False
     try:
         return read(file.parent).file == file.name
     except ModelError:
-        return file.suffix == ".onnx"  # it can be of nobody else
+        return file.suffix == ".onnx"  # no other tool makes these files
 
 
-def _stale(manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat) -> list[str]:
-    """Why a manifest's artefact is not for this configuration, as far as the device that runs it can tell."""
-    facts, told = manifest.facts, []
+def _find_mismatches(
+    manifest: ArtefactManifest, settings: EncodeSettings, source: str, reading: PictureFormat
+) -> list[str]:
+    """Return why an artefact does not fit a configuration, as far as this device can check it."""
+    facts, found = manifest.facts, []
     if facts.source != source:
-        told.append(f"it was made of another file ({_short(facts.source)}), the model's sha256 is {_short(source)}")
-    if settings.backend not in SERVES.get(facts.target, ()):
-        told.append(
-            f"it was made for {facts.target}, which serves {_either(manifest)}; encode.backend is {settings.backend}"
+        found.append(
+            f"it was made of another file ({_shorten(facts.source)}), the model's sha256 is {_shorten(source)}"
         )
+    if settings.backend not in SERVES.get(facts.target, ()):
+        serves = _list_back_ends(manifest)
+        found.append(f"it was made for {facts.target}, which serves {serves}; encode.backend is {settings.backend}")
     soc = settings.options.get("soc_model", "")
     if soc and facts.soc and soc != facts.soc:
-        told.append(f"it was compiled for soc_model {facts.soc}, encode.options says {soc}")
+        found.append(f"it was compiled for soc_model {facts.soc}, encode.options says {soc}")
     read_as = (facts.layout, facts.mean, facts.deviation)
     if facts.calibration and read_as != (reading.layout, tuple(reading.mean), tuple(reading.deviation)):
-        told.append("its ranges were measured with another encode.layout, mean or deviation")
+        found.append("its ranges were measured with another encode.layout, mean or deviation")
     if package := RUNTIME.get(facts.target, ""):
-        made, here = facts.tools.get(package, "none"), version(package)
+        made, here = facts.tools.get(package, "none"), installed_version(package)
         if here and made != here:
-            told.append(f"{package} {made} compiled it, {here} is installed")
-    return told
+            found.append(f"{package} {made} compiled it, {here} is installed")
+    return found
 
 
-def version(package: str) -> str:
-    """Of an installed package; empty where it is not."""
+def installed_version(package: str) -> str:
+    """Return the version of a package; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -7,7 +7,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from models.encoders import OURS, PictureFormat, artefact, onnxfile
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ class Backend(NamedTuple):
     """A row of the table.
 
     Attributes:
-        engine: Which class runs it.
-        module: What the runtime is imported as.
-        package: What it is installed as.
-        extra: Of this project, where one installs it.
-        options: The provider's own options that hold unless the configuration says otherwise.
+        engine: The kind of encoder class that runs it.
+        module: Import name of the runtime.
+        package: Package name of the runtime.
+        extra: The extra of this project that installs it; empty: none.
+        options: Default options of the provider.
         what: The hardware.
     """
 
@@ -56,11 +56,11 @@ class BackendState(NamedTuple):
     """Whether a back end can be used here.
 
     Attributes:
-        name: What the configuration calls it.
-        version: Of the installed package; empty: it is not installed.
-        usable: It is installed, loads, and offers a device.
-        devices: Kind and maker of each.
-        reason: Why it cannot be used, with the remedy; empty where it can.
+        name: Name of the back end.
+        version: Version of the package; empty if it is not installed.
+        usable: Whether it is installed, loads, and offers a device.
+        devices: Kind and maker of each device.
+        reason: Why it cannot be used, with the remedy; empty if it can.
     """
 
     name: str
@@ -70,11 +70,11 @@ class BackendState(NamedTuple):
     reason: str
 
 
-def row(name: str, plugin: str = "") -> Backend:
-    """The table's row of a back end, with the module of a plug-in that has no row of its own.
+def find_backend(name: str, plugin: str = "") -> Backend:
+    """Return the row of a back end; for `plugin_ep` with the given module.
 
     Raises:
-        ModelError: There is no such back end, or the module of a plug-in is not named.
+        ModelError: There is no such back end, or the module of the plug-in is missing.
     """
     if name not in BACKENDS:
         raise ModelError(f"no encoder back end {name!r}; there are {', '.join(BACKENDS)}")
@@ -86,29 +86,29 @@ def row(name: str, plugin: str = "") -> Backend:
     return found._replace(module=plugin, package=plugin)
 
 
-def chosen(settings: EncodeSettings) -> Backend:
-    """The row of a configuration, with its options over the row's own. Raises ModelError: see `row`."""
-    found = row(settings.backend, settings.plugin)
+def configured_backend(settings: EncodeSettings) -> Backend:
+    """Return the configured row, with the configured options. Raises ModelError, see `find_backend`."""
+    found = find_backend(settings.backend, settings.plugin)
     return found._replace(options={**found.options, **settings.options})
 
 
-def file(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
-    """What is opened: what was made of the model for this back end; the model itself where nothing was.
+def file_to_open(settings: EncodeSettings, model: Path, reading: PictureFormat = OURS) -> Path:
+    """Return the file to open: the configured artefact, else the model itself.
 
     Raises:
-        ModelError: It is not there, damaged, or made from something else; see `artefact.opened`.
+        ModelError: It is missing, damaged, or made from another model; see `artefact.find_file`.
     """
-    return artefact.opened(settings, model, reading) if settings.artefact else model
+    return artefact.find_file(settings, model, reading) if settings.artefact else model
 
 
 def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> Any:
-    """Open an encoder without any proof of where it runs: for the gate and the report alone.
+    """Open an encoder without a proof of where it runs; only for the gate and the report.
 
     Args:
         found: The back end.
         model: The ONNX file.
-        made: What was derived from it for this back end; the model itself where nothing was.
-        graph: Of the model.
+        made: The artefact for this back end; else the model itself.
+        graph: The model's graph.
 
     Returns:
         An `Encoder` that is also `Answers`.
@@ -117,7 +117,7 @@ def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> A
         ModelError: The back end cannot be used, or does not take the model.
     """
     if found.engine == "cpu":
-        return baseline(model)
+        return open_baseline(model)
     if found.engine == "plugin_ep":
         from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # native code that only some boards need
 
@@ -133,24 +133,24 @@ def open_encoder(found: Backend, model: Path, made: Path, graph: OnnxGraph) -> A
     return RknnEncoder(made, shape, [value.name for value in graph.outputs])
 
 
-def baseline(model: Path) -> Encoder:
-    """The encoder on the CPU, which needs no proof.
+def open_baseline(model: Path) -> Encoder:
+    """Open the encoder on the CPU, which needs no proof.
 
     Raises:
         ModelError: The model cannot be read.
     """
     from models.encoders.cpu import CpuEncoder  # noqa: PLC0415  # native code, not needed to read the table
 
-    with foreign(f"onnxruntime cannot open {model}"):
+    with catch_library_errors(f"onnxruntime cannot open {model}"):
         return CpuEncoder(model)
 
 
 def survey() -> list[BackendState]:
-    """What is installed and usable of every row. Loads native code: in a process of its own, as it may write or die."""
-    return [_state(name, found) for name, found in BACKENDS.items() if found.module]
+    """Examine all rows of the table. It loads native code, so it must run in a child process."""
+    return [_examine(name, found) for name, found in BACKENDS.items() if found.module]
 
 
-def _state(name: str, found: Backend) -> BackendState:
+def _examine(name: str, found: Backend) -> BackendState:
     try:
         version = importlib.metadata.version(found.package)
     except importlib.metadata.PackageNotFoundError:
@@ -159,22 +159,22 @@ def _state(name: str, found: Backend) -> BackendState:
         )
         return BackendState(name, "", usable=False, devices=(), reason=f"not installed: {remedy}")
     try:
-        devices, reason = _devices(found)
+        devices, reason = _list_devices(found)
     except ModelError as error:
         devices, reason = (), str(error)
     return BackendState(name, version, usable=not reason, devices=devices, reason=reason)
 
 
-def _devices(found: Backend) -> tuple[tuple[str, ...], str]:
-    """Devices, and why there are none."""
+def _list_devices(found: Backend) -> tuple[tuple[str, ...], str]:
+    """Return the devices, and the reason if there are none."""
     if found.engine == "plugin_ep":
-        from models.encoders.plugin_ep import provider  # noqa: PLC0415  # as above
+        from models.encoders.plugin_ep import load_provider  # noqa: PLC0415  # as above
 
-        offer = provider(found.module)
+        offer = load_provider(found.module)
         names = tuple(f"{device.kind} ({device.vendor})" for device in offer.devices)
         return names, "" if names else f"{offer.name} offers no device on this machine"
     if found.engine == "cpu":
         return ("CPU",), ""
     if importlib.util.find_spec(found.module) is None:
         return (), f"{found.package} is installed but not as {found.module}"
-    return (), ""  # MNN and RKNN say only with a model what it runs on
+    return (), ""  # MNN and RKNN report devices only for a model

@@ -1,4 +1,4 @@
-"""An onnxruntime session whose input and outputs lie in arrays that stay where they are."""
+"""onnxruntime sessions whose input and outputs are bound to fixed arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAULTS = (
     state.NotImplemented,
     state.RuntimeException,
 )
-"""What onnxruntime raises where it cannot open or run a model; the classes share no base."""
+"""Errors of onnxruntime when it cannot open or run a model; the classes share no base."""
 
 _AS_WRITTEN = ("optimization.disable_specified_optimizers", "WeightBiasQuantization")
 """It quantises the weights of a layer that was left in float32 between others, coarser than these were (cosine .93)."""
@@ -42,11 +42,11 @@ bundled encoder had a cosine of .93 with those of other processors. This adds up
 
 _HOST = "Cpu"  # memory that the device reads and writes itself
 _FLOAT = "tensor(float)"
-_VALUES_MOST = 64 << 20  # numbers of an input or output; a picture of 1024 by 1024 has three million
+_MAX_VALUES = 64 << 20  # numbers of an input or output; a picture of 1024 by 1024 has three million
 
 
-def options(profile: Path | None = None) -> Any:
-    """`SessionOptions` for one thread, which record what runs where.
+def make_options(profile: Path | None = None) -> Any:
+    """Make `SessionOptions` for one thread that record the placement.
 
     One thread, as every stage owns one core at most; no spinning, as a spinning pool burns power between
     frames. The memory arena is left on: after the first run, runs ask the system for no memory.
@@ -68,13 +68,13 @@ def options(profile: Path | None = None) -> Any:
     return made
 
 
-def session(model: Path | bytes, made: Any, **how: Any) -> Any:
-    """An `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`: the runtime does not take it."""
+def open_session(model: Path | bytes, made: Any, **how: Any) -> Any:
+    """Open an `InferenceSession` of an ONNX file, or of its bytes. Raises one of `FAULTS`."""
     return ort.InferenceSession(model if isinstance(model, bytes) else str(model), made, **how)
 
 
-def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
-    """The assignment of nodes that the session wrote down as it cut the graph; names of providers prove nothing."""
+def read_placement(session: Any, requested: str, rim: frozenset[str]) -> Placement:
+    """Read the placement that a session recorded; names of providers would prove nothing."""
     parts = tuple(
         Part(part.ep_name, tuple(Node(node.name, node.op_type) for node in part.get_nodes()))
         for part in session.get_provider_graph_assignment_info()
@@ -83,13 +83,13 @@ def recorded(session: Any, requested: str, rim: frozenset[str]) -> Placement:
 
 
 def check_sizes(shapes: Sequence[Sequence[int | str | None]]) -> None:
-    """Raise ModelError where an array would be larger than any picture's: a damaged shape takes all memory."""
+    """Raise ModelError if an array would be larger than any picture, as damaged shapes would take all memory."""
     for shape in shapes:
-        if math.prod(_fixed(shape)) > _VALUES_MOST or min(_fixed(shape), default=1) < 0:
+        if math.prod(_fix_shape(shape)) > _MAX_VALUES or min(_fix_shape(shape), default=1) < 0:
             raise ModelError(f"it has an input or output of {'x'.join(map(str, shape))} numbers: the file is damaged")
 
 
-def _fixed(shape: Sequence[int | str | None]) -> list[int]:
+def _fix_shape(shape: Sequence[int | str | None]) -> list[int]:
     return [size if isinstance(size, int) else 1 for size in shape]
 
 
@@ -118,9 +118,9 @@ class BoundEncoder(Answers):
             raise ModelError(f"an encoder has one input, and all values float32; this one has {found}")
         check_sizes((feeds[0].shape, *(one.shape for one in results)))
         self._name = feeds[0].name
-        self._input = np.zeros(_fixed(feeds[0].shape), np.float32)
+        self._input = np.zeros(_fix_shape(feeds[0].shape), np.float32)
         self._outputs: dict[str, NDArray[np.float32]] = {
-            one.name: np.zeros(_fixed(one.shape), np.float32) for one in results
+            one.name: np.zeros(_fix_shape(one.shape), np.float32) for one in results
         }
         memories = (*session.get_input_memory_infos(), *session.get_output_memory_infos())
         self._in_place = all(memory.name == _HOST for memory in memories)
@@ -137,15 +137,15 @@ class BoundEncoder(Answers):
 
     @property
     def zero_copy(self) -> bool:
-        """The device works on the bound arrays themselves."""
+        """Whether the device works on the bound arrays themselves."""
         return self._in_place
 
     def run(self) -> None:
-        """Encodes what `input` holds."""
+        """Encode the picture in `input`."""
         if not self._in_place:
             self._binding.bind_ortvalue_input(self._name, self._feed)
         self._session.run_with_iobinding(self._binding)
 
     def placement(self) -> Placement:
         """The recorded assignment of nodes to providers."""
-        return recorded(self._session, self._requested, self._rim)
+        return read_placement(self._session, self._requested, self._rim)

@@ -1,4 +1,4 @@
-"""What can be known to be wrong with an `[encode]` table before anything runs; no native runtime is loaded."""
+"""Find problems of an `[encode]` table without loading a native runtime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from models import catalog
 from models.encoders import OURS, PictureFormat, artefact, backends, onnxfile
 from models.encoders.commands import SOC, is_soc
-from models.encoders.remedies import remedy
+from models.encoders.remedies import find_remedy
 from models.tags import VectorTable
 from pipeline.core.errors import ModelError
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from pipeline.core.settings import EncodeSettings
 
 
-def problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
-    """Yield the key of a setting, with what is wrong with it and what to change."""
+def find_problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
+    """Yield the key of each wrong setting, with the problem and the remedy."""
     try:
-        model, graph = _model(settings)
+        model, graph = _read_model(settings)
     except ModelError as error:
         yield "encode.model", str(error)
         return
     if settings.own:
-        yield from _own(settings, graph)
+        yield from _check_own_model(settings, graph)
     try:
-        backends.chosen(settings)
+        backends.configured_backend(settings)
     except ModelError as error:
         yield "encode.plugin", str(error)
     soc = settings.options.get("soc_model", "")
@@ -38,32 +38,32 @@ def problems(settings: EncodeSettings) -> Iterator[tuple[str, str]]:
         yield "encode.options", f"soc_model is {soc!r}, where the chip is {SOC}"
     if settings.artefact and settings.backend != "cpu":
         try:
-            artefact.opened(settings, model, PictureFormat.of(settings) if settings.own else OURS)
+            artefact.find_file(settings, model, PictureFormat.of(settings) if settings.own else OURS)
         except ModelError as error:
             yield "encode.artefact", str(error).removeprefix("encode.artefact: ")
 
 
-def _model(settings: EncodeSettings) -> tuple[Path, OnnxGraph]:
-    """The file and what is in it. Raises ModelError: it is not there, another one, or no encoder."""
+def _read_model(settings: EncodeSettings) -> tuple[Path, OnnxGraph]:
+    """Return the model's file and graph. Raises ModelError if it is missing, another file, or no encoder."""
     if settings.own:
-        catalog.own(Path(settings.model), settings.sha256)
+        catalog.hash_own_file(Path(settings.model), settings.sha256)
         return Path(settings.model), onnxfile.read(Path(settings.model))
-    found = catalog.path(catalog.encoder(settings.model))
+    found = catalog.model_path(catalog.check_encoder_name(settings.model))
     return found, onnxfile.read(found)
 
 
-def _own(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tuple[str, str]]:
-    """What a model of the operator's own has not, or has otherwise."""
+def _check_own_model(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tuple[str, str]]:
+    """Yield problems of an operator's own model."""
     if len(graph.inputs) != 1:
         names = ", ".join(value.name for value in graph.inputs)
         yield "encode.model", f"an encoder has one input; {settings.model} has {len(graph.inputs)}: {names}"
         return
     if graph.dynamic and settings.backend != "cpu":
         given = ", ".join(graph.dynamic)
-        yield "encode.model", f"dimensions are not fixed ({given}): {remedy(settings.backend, 'dynamic')}"
+        yield "encode.model", f"dimensions are not fixed ({given}): {find_remedy(settings.backend, 'dynamic')}"
         return
     try:
-        PictureFormat.of(settings).side(_fixed(graph.inputs[0].shape))
+        PictureFormat.of(settings).side(_fix_shape(graph.inputs[0].shape))
     except ModelError as error:
         yield "encode.layout", f"{settings.model}: {error}"
     found = {value.name: value.shape for value in graph.outputs}
@@ -72,11 +72,11 @@ def _own(settings: EncodeSettings, graph: OnnxGraph) -> Iterator[tuple[str, str]
         yield "encode.embedding", f"{settings.model} has no output {name}: there are {', '.join(found)}"
     elif settings.table:
         try:
-            VectorTable.load(Path(settings.table), prod(_fixed(found[name])))
+            VectorTable.load(Path(settings.table), prod(_fix_shape(found[name])))
         except ModelError as error:
             yield "encode.table", str(error)
 
 
-def _fixed(shape: tuple[int | str, ...]) -> list[int]:
-    """As an encoder takes it: what is not fixed for one."""
+def _fix_shape(shape: tuple[int | str, ...]) -> list[int]:
+    """Return a shape with 1 for dimensions that are not fixed."""
     return [size if isinstance(size, int) else 1 for size in shape]

@@ -1,4 +1,4 @@
-"""What an operator writes to have an encoder converted, as it was asked for or as a configuration now wants it."""
+"""Write the command line that converts an encoder."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOC = 'a number such as 43 for SM8550, which Qualcomm\'s documentation lists under "Supported Snapdragon devices"'
-"""What a chip is named by."""
+"""How a chip is named, for messages."""
 
 
 def is_soc(text: str) -> bool:
-    """Whether that is a number, as `soc_model` has it."""
+    """Tell whether a text is a number, as `soc_model` requires."""
     return text.isascii() and text.isdecimal()
 
 
-def command(  # noqa: PLR0917  # one option each
+def make_command(  # noqa: PLR0917  # one option each
     model: str,
     target: str,
     soc: str = "",
@@ -29,7 +29,7 @@ def command(  # noqa: PLR0917  # one option each
     *,
     eight_bit: bool = False,
 ) -> str:
-    """The command, ready for a shell."""
+    """Return the command, quoted for a shell."""
     words = ["pipeline", "models", "convert", model, "--target", target]
     words += ["--soc", soc] if soc else []
     words += ["--calibration", calibration] if calibration else []
@@ -42,7 +42,7 @@ def command(  # noqa: PLR0917  # one option each
     return shlex.join(words)
 
 
-def after(command: str, option: str) -> str:
-    """What a command says behind an option; empty: nothing."""
+def option_value(command: str, option: str) -> str:
+    """Return the word after an option of a command; empty if there is none."""
     words = shlex.split(command)
     return words[words.index(option) + 1] if option in words[:-1] else ""

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import onnxruntime as ort
 
-from models.encoders.bound import BoundEncoder, options, session
+from models.encoders.bound import BoundEncoder, make_options, open_session
 from models.encoders.placement import CPU
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def cpu_session(model: Path | bytes, *, optimised: bool = True, profile: Path | None = None) -> Any:
+def open_cpu_session(model: Path | bytes, *, optimised: bool = True, profile: Path | None = None) -> Any:
     """An onnxruntime `InferenceSession` on one CPU thread.
 
     Args:
         model: An ONNX file, or its bytes.
         optimised: False: every node is computed as the graph says, nothing is fused.
-        profile: See `options`.
+        profile: See `make_options`.
 
     Raises:
         Exception: One of `models.encoders.bound.FAULTS`: the runtime cannot read the model.
     """
-    made = options(profile)
+    made = make_options(profile)
     if not optimised:
         made.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return session(model, made, providers=[CPU])
+    return open_session(model, made, providers=[CPU])
 
 
 class CpuEncoder(BoundEncoder):
@@ -38,4 +38,4 @@ class CpuEncoder(BoundEncoder):
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(cpu_session(path), CPU)
+        super().__init__(open_cpu_session(path), CPU)

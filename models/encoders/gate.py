@@ -1,8 +1,8 @@
-"""The gate between a configured accelerator and its use: it has to prove that it runs the model, and runs it rightly.
+"""The gate: a configured accelerator must prove that it runs the model, and that its answers are right.
 
-Placement alone misses a device that takes everything and answers nonsense; answers alone miss a graph that quietly runs
-on the processor. So both are asked for. What follows is decided by functions of values (`problems`, `choice`);
-`admit` is the only way to an encoder that is no baseline, and hands on what it found, so no fallback can go untold.
+Placement alone misses a device that takes all nodes and answers nonsense; answers alone miss a graph that silently runs
+on the processor. So both are checked. `find_problems` and `choose` are pure decisions. `admit` is the only way to open
+an accelerator, and returns its evidence, so that every fallback is reported.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, PictureFormat, backends, fill, onnxfile
-from models.encoders.placement import CASTS, Node, Placement, by_kind
-from models.encoders.remedies import remedy
-from models.foreign import foreign
+from models.encoders.placement import CASTS, Node, Placement, count_kinds
+from models.encoders.remedies import find_remedy
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -40,17 +40,17 @@ State = Literal["loaded", "fallback", "rejected"]
 
 PROBES = 3
 _SEED = 20261129
-_NAMES = 8  # of nodes that an event lists
+_NAMES = 8  # names of nodes in an event
 
 
 class Policy(NamedTuple):
-    """What the operator asks for.
+    """What the operator demands of an accelerator.
 
     Attributes:
-        on_fallback: What to do with an accelerator that does not run the whole model: use none, use the CPU, or go on.
-        allow_cpu_ops: Kinds of operations that may stay on the CPU.
-        min_cosine: Least similarity of its answers to the CPU's, 0..1.
-        max_partitions: Most pieces that the graph may be cut into.
+        on_fallback: What to do if it does not run the whole model: use nothing, use the CPU, or use it with a warning.
+        allow_cpu_ops: Kinds of operations that may run on the CPU.
+        min_cosine: Least cosine of its answers with those of the CPU, 0..1.
+        max_partitions: Largest number of pieces that the graph may be cut into.
     """
 
     on_fallback: Fallback = "degrade"
@@ -64,40 +64,40 @@ class Policy(NamedTuple):
         return cls(settings.on_fallback, settings.allow_cpu_ops, settings.min_cosine, settings.max_partitions)
 
 
-class Wrong(NamedTuple):
-    """The first node whose result is not the CPU's."""
+class WrongNode(NamedTuple):
+    """The first node whose result differs from the CPU's, and the cosine of both."""
 
     node: Node
     cosine: float
 
 
 class GateEvidence(NamedTuple):
-    """What was found out about one model on one back end.
+    """The evidence about one model on one back end.
 
     Attributes:
-        backend: What the configuration calls it.
-        failure: Why it could not be opened or run; empty: it could.
-        placement: What ran where; None: it was not opened.
-        cosine: Least similarity to the CPU's answers over probes and outputs; None: there were no answers.
-        wrong: Where they part, if it was looked for and found.
+        backend: Name of the back end.
+        failure: Why it could not be opened or run; empty if it could.
+        placement: Which provider ran which node; None if it was not opened.
+        cosine: Least cosine with the CPU's answers over probes and outputs; None if there were no answers.
+        wrong: The first wrong node, if it was searched for and found.
     """
 
     backend: str
     failure: str = ""
     placement: Placement | None = None
     cosine: float | None = None
-    wrong: Wrong | None = None
+    wrong: WrongNode | None = None
 
 
 class Admission(NamedTuple):
-    """What came of it.
+    """The decision about an encoder.
 
     Attributes:
-        encoder: The one to use; None: none may be used.
-        state: How operators are told: `loaded`, or `fallback` and `rejected`, which are warnings.
-        details: What they are told.
-        evidence: What it rests on.
-        reasons: Why the accelerator is not what was asked for; empty: it is.
+        encoder: The encoder to use; None if none may be used.
+        state: The state for the event: `loaded`, or `fallback` and `rejected`, which are warnings.
+        details: The details of the event.
+        evidence: The evidence for the decision.
+        reasons: Why the accelerator does not fulfil the policy; empty if it does.
     """
 
     encoder: Encoder | None
@@ -107,14 +107,14 @@ class Admission(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def problems(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
-    """Why this is not what was asked for; each names the thing and the remedy."""
+def find_problems(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
+    """Return why an accelerator does not fulfil the policy; each text names the problem and the remedy."""
     if found.failure or found.placement is None or found.cosine is None:
         return (found.failure or "it gave no answer",)
-    return tuple(text for text in (*_misplaced(found, policy), _wrong(found, policy)) if text)
+    return tuple(text for text in (*_check_placement(found, policy), _check_answers(found, policy)) if text)
 
 
-def _misplaced(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
+def _check_placement(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
     placement = found.placement
     assert placement is not None
     if placement.verdict == "cpu_baseline":
@@ -123,37 +123,39 @@ def _misplaced(found: GateEvidence, policy: Policy) -> tuple[str, ...]:
         return (f"{placement.requested} keeps no record of what ran where, so nothing is proved",)
     if placement.verdict == "none":
         took = ", ".join(placement.nodes)
-        return (f"{placement.requested} took no node, all are on {took}: {remedy(found.backend, 'nothing')}",)
+        return (f"{placement.requested} took no node, all are on {took}: {find_remedy(found.backend, 'nothing')}",)
     left = [node for node in placement.left if node.op not in policy.allow_cpu_ops]
     cut = placement.partitions > policy.max_partitions
     return (
-        f"{len(left)} nodes stay on the CPU ({by_kind(left)}): {_remedies(found.backend, left)}" if left else "",
+        f"{len(left)} nodes stay on the CPU ({count_kinds(left)}): {_list_remedies(found.backend, left)}"
+        if left
+        else "",
         f"the graph is cut into {placement.partitions} pieces, at most {policy.max_partitions} are allowed"
         if cut
         else "",
     )
 
 
-def _wrong(found: GateEvidence, policy: Policy) -> str:
+def _check_answers(found: GateEvidence, policy: Policy) -> str:
     assert found.cosine is not None
     if found.cosine >= policy.min_cosine:
         return ""
     where = f", first at {found.wrong.node.name} ({found.wrong.node.op})" if found.wrong else ""
     return (
         f"its answers are not the CPU's: cosine {found.cosine:.4f}, at least {policy.min_cosine:g} is asked{where}: "
-        f"{remedy(found.backend, 'wrong')}"
+        f"{find_remedy(found.backend, 'wrong')}"
     )
 
 
-def _remedies(backend: str, left: Sequence[Node]) -> str:
+def _list_remedies(backend: str, left: Sequence[Node]) -> str:
     kinds = {node.op for node in left}
-    causes = kinds - CASTS or kinds  # casts stand where something else cuts the graph
-    return "; ".join(dict.fromkeys(remedy(backend, op) for op in sorted(causes)))
+    causes = kinds - CASTS or kinds  # casts only appear where another operation cuts the graph
+    return "; ".join(dict.fromkeys(find_remedy(backend, op) for op in sorted(causes)))
 
 
-def choice(found: GateEvidence, policy: Policy) -> Choice:
-    """What to use. Wrong answers and no answers are never used, whatever the policy."""
-    if not problems(found, policy):
+def choose(found: GateEvidence, policy: Policy) -> Choice:
+    """Choose what to use. An accelerator with wrong or no answers is never used, whatever the policy."""
+    if not find_problems(found, policy):
         baseline = found.placement is not None and found.placement.verdict == "cpu_baseline"
         return "cpu" if baseline else "accelerator"
     right = found.cosine is not None and found.cosine >= policy.min_cosine and not found.failure
@@ -166,12 +168,12 @@ def choice(found: GateEvidence, policy: Policy) -> Choice:
             return "cpu"
 
 
-def details(model: str, found: GateEvidence, policy: Policy) -> Details:
-    """What an operator is told, the same in every run of the same device."""
-    told: Details = {"model": model, "backend": found.backend, "runs_on": choice(found, policy)}
+def event_details(model: str, found: GateEvidence, policy: Policy) -> Details:
+    """Return the details of the event; the same in every run on the same device."""
+    details: Details = {"model": model, "backend": found.backend, "runs_on": choose(found, policy)}
     if found.placement is not None:
         placement = found.placement
-        told |= {
+        details |= {
             "provider": placement.requested,
             "verdict": placement.verdict,
             "nodes": placement.nodes.get(placement.requested, 0),
@@ -180,113 +182,116 @@ def details(model: str, found: GateEvidence, policy: Policy) -> Details:
             "casts_on_cpu": len(placement.casts),
         }
         if placement.left:
-            told["left"] = by_kind(placement.left)
-            told["left_names"] = ", ".join(node.name or node.op for node in placement.left[:_NAMES])
+            details["left"] = count_kinds(placement.left)
+            details["left_names"] = ", ".join(node.name or node.op for node in placement.left[:_NAMES])
     if found.cosine is not None:
-        told["cosine"] = round(found.cosine, 4)
+        details["cosine"] = round(found.cosine, 4)
     if found.wrong is not None:
-        told["first_wrong"] = f"{found.wrong.node.name} ({found.wrong.node.op})"
-    if reasons := problems(found, policy):
-        told["reason"] = "; ".join(reasons)
-    return told
+        details["first_wrong"] = f"{found.wrong.node.name} ({found.wrong.node.op})"
+    if reasons := find_problems(found, policy):
+        details["reason"] = "; ".join(reasons)
+    return details
 
 
-def processor(model: Path) -> Encoder:
-    """The encoder on the CPU, which has nothing to prove. Raises ModelError: the model cannot be read."""
-    return backends.baseline(model)
+def open_cpu_encoder(model: Path) -> Encoder:
+    """Open the encoder on the CPU, which needs no proof. Raises ModelError if the model cannot be read."""
+    return backends.open_baseline(model)
 
 
 def admit(
     model: Path, name: str, settings: EncodeSettings, trace_s: float = 10.0, reading: PictureFormat = OURS
 ) -> Admission:
-    """Open the configured back end, let it prove itself, and decide what to use.
+    """Open the configured back end, examine it, and decide what to use.
 
     Args:
-        model: The ONNX file that is meant.
-        name: What the operator calls it.
+        model: The ONNX file.
+        name: The operator's name of the model.
         settings: Back end, its options, and the policy.
-        trace_s: How long to look for the first wrong node, if the answers are wrong; 0: not at all.
-        reading: How the model wants its picture.
+        trace_s: Seconds to search for the first wrong node, if answers are wrong; 0: do not search.
+        reading: The picture format of the model.
 
     Raises:
-        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+        ModelError: The model cannot be opened even on the CPU, or the back end is unknown.
     """
     policy = Policy.of(settings)
     if settings.backend == "cpu":
-        return Admission(backends.baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu"))
-    encoder, found = examined(model, settings, trace_s, reading)
-    way, reasons, told = choice(found, policy), problems(found, policy), details(name, found, policy)
+        return Admission(
+            backends.open_baseline(model), "loaded", {"model": name, "backend": "cpu"}, GateEvidence("cpu")
+        )
+    encoder, found = examine(model, settings, trace_s, reading)
+    way, reasons = choose(found, policy), find_problems(found, policy)
+    details = event_details(name, found, policy)
     state: State = "loaded" if not reasons else "rejected" if way == "nothing" else "fallback"
-    (log.warning if reasons else log.info)("encoder_admitted", state=state, **told)
+    (log.warning if reasons else log.info)("encoder_admitted", state=state, **details)
     if way == "cpu":
-        return Admission(backends.baseline(model), state, told, found, reasons)
-    return Admission(encoder if way == "accelerator" else None, state, told, found, reasons)
+        return Admission(backends.open_baseline(model), state, details, found, reasons)
+    return Admission(encoder if way == "accelerator" else None, state, details, found, reasons)
 
 
-def unopened(model: Path, settings: EncodeSettings, reading: PictureFormat = OURS) -> tuple[str, str] | None:
-    """What of the operator's own files native code cannot open: the setting that names it, and why; None: nothing.
+def find_broken_file(model: Path, settings: EncodeSettings, reading: PictureFormat = OURS) -> tuple[str, str] | None:
+    """Find a file of the operator that native code cannot open; return its setting and the reason, else None.
 
-    An accelerator that is not here proves nothing of its files; the CPU opens every ONNX file, and MNN brings its own.
+    Only ONNX files, on the CPU, and files of MNN are opened; other files need their accelerator.
     """
     try:
         if settings.own:
-            with foreign(f"{model} cannot be run"):
-                backends.baseline(model).run()
+            with catch_library_errors(f"{model} cannot be run"):
+                backends.open_baseline(model).run()
     except ModelError as error:
         return "encode.model", str(error)
     try:
         if settings.backend == "mnn" and settings.artefact:
             graph = onnxfile.read(model)
-            with foreign(f"{settings.artefact} cannot be run"):
-                made = backends.file(settings, model, reading)
-                backends.open_encoder(backends.chosen(settings), model, made, graph).run()
+            with catch_library_errors(f"{settings.artefact} cannot be run"):
+                made = backends.file_to_open(settings, model, reading)
+                backends.open_encoder(backends.configured_backend(settings), model, made, graph).run()
     except ModelError as error:
         return "encode.artefact", str(error)
     return None
 
 
-def examined(
+def examine(
     model: Path, settings: EncodeSettings, trace_s: float, reading: PictureFormat = OURS
 ) -> tuple[Any, GateEvidence]:
-    """Open the configured back end's encoder and find out what it is worth. The encoder is None where there is none.
+    """Open the encoder of the configured back end and collect evidence; the encoder is None if it cannot be opened.
 
     Raises:
-        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+        ModelError: The model cannot be opened even on the CPU, or the back end is unknown.
     """
-    name, chosen = settings.backend, backends.chosen(settings)
+    name, chosen = settings.backend, backends.configured_backend(settings)
     graph = onnxfile.read(model)
     if graph.dynamic:
-        text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {remedy(name, 'dynamic')}"
+        text = f"dimensions are not fixed ({', '.join(graph.dynamic)}): {find_remedy(name, 'dynamic')}"
         return None, GateEvidence(name, text)
     try:
-        with foreign("it opened the model and cannot run it"):
-            encoder = backends.open_encoder(chosen, model, backends.file(settings, model, reading), graph)
-            pictures = probes(encoder.input.shape, PROBES, reading)
-            given = answers(encoder, pictures)  # the first run warms up
+        with catch_library_errors("it opened the model and cannot run it"):
+            encoder = backends.open_encoder(chosen, model, backends.file_to_open(settings, model, reading), graph)
+            pictures = make_probes(encoder.input.shape, PROBES, reading)
+            given = collect_answers(encoder, pictures)  # the first run warms up
             placement = encoder.placement()
     except ModelError as error:
-        return None, GateEvidence(name, f"{error}{_hint(name, str(error))}")
-    similar = least_cosine(given, answers(backends.baseline(model), pictures))
+        return None, GateEvidence(name, f"{error}{_memory_hint(name, str(error))}")
+    similar = min_cosine(given, collect_answers(backends.open_baseline(model), pictures))
     wrong = None
     if trace_s and similar < settings.min_cosine and chosen.engine == "plugin_ep" and not settings.artefact:
-        wrong = first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
+        wrong = find_first_wrong(chosen, model, settings.min_cosine, trace_s, reading)
     return encoder, GateEvidence(name, "", placement, similar, wrong)
 
 
-def _hint(backend: str, text: str) -> str:
-    return f": {remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
+def _memory_hint(backend: str, text: str) -> str:
+    return f": {find_remedy(backend, 'memory')}" if "MEM_ALLOC" in text else ""
 
 
-def probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = OURS) -> list[NDArray[np.float32]]:
-    """Inputs that say something about a model, the same on every machine: drawn pictures where it reads pictures.
+def make_probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = OURS) -> list[NDArray[np.float32]]:
+    """Make test inputs that are the same on every machine: drawn pictures for picture inputs, else random numbers.
 
     Args:
-        shape: Of the input; a picture in the layout of `reading` gets pictures.
-        count: How many.
-        reading: How the model wants them.
+        shape: Shape of the input.
+        count: Number of inputs.
+        reading: The picture format of the model.
 
     Returns:
-        float32 of that shape each.
+        Arrays of this shape, float32.
     """
     random = np.random.default_rng(_SEED)
     made = []
@@ -294,15 +299,15 @@ def probes(shape: Sequence[int], count: int = PROBES, reading: PictureFormat = O
         one = np.zeros(tuple(shape), np.float32)
         sides = shape[2:] if reading.layout == "nchw" else shape[1:3]
         if len(shape) == 4 and tuple(shape) in {(1, 3, *sides), (1, *sides, 3)}:  # noqa: PLR2004 - axes of a picture
-            fill(one, _picture(random, int(sides[0]), int(sides[1])), reading)
+            fill(one, _draw_picture(random, int(sides[0]), int(sides[1])), reading)
         else:
             one[...] = random.normal(0, 0.5, one.shape)
         made.append(one)
     return made
 
 
-def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
-    """Soft colours with things on them and a little noise, (H, W, 3) uint8: what cameras see has all three."""
+def _draw_picture(random: np.random.Generator, height: int, width: int) -> NDArray[np.uint8]:
+    """Draw a picture with soft colours, rectangles and a little noise, like camera pictures; (H, W, 3) uint8."""
     soft = cv2.resize(random.integers(0, 256, (4, 4, 3), np.uint8), (width, height), interpolation=cv2.INTER_CUBIC)
     for _ in range(4):
         top, left = int(random.integers(0, height * 3 // 4)), int(random.integers(0, width * 3 // 4))
@@ -313,8 +318,8 @@ def _picture(random: np.random.Generator, height: int, width: int) -> NDArray[np
     return picture
 
 
-def answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-    """Copies of all outputs for all pictures, sorted by their names."""
+def collect_answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    """Run an encoder on pictures; return copies of all outputs, for each picture sorted by name."""
     found: list[NDArray[np.float32]] = []
     for picture in pictures:
         encoder.input[...] = picture.reshape(encoder.input.shape)
@@ -323,13 +328,13 @@ def answers(encoder: Any, pictures: Sequence[NDArray[np.float32]]) -> list[NDArr
     return found
 
 
-def least_cosine(these: Sequence[NDArray[np.float32]], those: Sequence[NDArray[np.float32]]) -> float:
-    """The least cosine of pairs of arrays; what is not finite, or of another size, is not similar at all."""
-    return min(cosine(one, other) for one, other in zip(these, those, strict=True))
+def min_cosine(these: Sequence[NDArray[np.float32]], those: Sequence[NDArray[np.float32]]) -> float:
+    """Return the least cosine of pairs of arrays; -1 for pairs of different sizes or without finite values."""
+    return min(cosine_similarity(one, other) for one, other in zip(these, those, strict=True))
 
 
-def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """Cosine of the angle between two arrays taken as vectors; two of nothing but zeros are the same."""
+def cosine_similarity(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """Return the cosine of two arrays taken as vectors; 1 if both are all zeros."""
     if one.size != other.size or not (np.isfinite(one).all() and np.isfinite(other).all()):
         return -1.0
     a, b = one.ravel().astype(np.float64), other.ravel().astype(np.float64)
@@ -337,7 +342,7 @@ def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     return float(a @ b) / lengths if lengths else float(not (a.any() or b.any()))
 
 
-def first_wrong(
+def find_first_wrong(
     chosen: Backend,
     model: Path,
     limit: float,
@@ -345,43 +350,43 @@ def first_wrong(
     reading: PictureFormat = OURS,
     *,
     clock: Callable[[], float] = time.monotonic,
-) -> Wrong | None:
-    """The first node, in the graph's order, whose result on the accelerator is not what the CPU computes.
+) -> WrongNode | None:
+    """Find the first node, in the graph's order, whose result on the accelerator differs from the CPU's.
 
-    One inner tensor is exposed a run, since exposing changes what is fused: several at once would show another graph.
-    A node that only goes wrong as long as nobody looks is therefore not found.
+    Each run exposes one inner tensor, as exposing changes which nodes are fused. A node that is only wrong while it is
+    fused is therefore not found.
 
     Args:
-        chosen: The back end, one of onnxruntime's, with its options.
+        chosen: A back end of onnxruntime, with its options.
         model: The ONNX file.
-        limit: Least cosine that is right.
-        within_s: When to give up, between two nodes.
-        reading: How the model wants its picture.
-        clock: Seconds.
+        limit: Least cosine of right results.
+        within_s: Seconds after which the search ends.
+        reading: The picture format of the model.
+        clock: Returns seconds.
 
     Returns:
-        None where none is found in time.
+        The node; None if none is found in time.
     """
     from models.encoders.bound import BoundEncoder  # noqa: PLC0415  # native code; the decisions above need none
-    from models.encoders.cpu import cpu_session  # noqa: PLC0415  # the same
+    from models.encoders.cpu import open_cpu_session  # noqa: PLC0415  # the same
     from models.encoders.placement import CPU  # noqa: PLC0415  # the same
     from models.encoders.plugin_ep import PluginEncoder  # noqa: PLC0415  # the same
 
-    content, until = files.read_bounded(model, onnxfile.MOST_BYTES, follow=True), clock() + within_s
-    for operation, tensor in onnxfile.seams(onnxfile.parse(content)):
+    content, until = files.read_bounded(model, onnxfile.MAX_BYTES, follow=True), clock() + within_s
+    for operation, tensor in onnxfile.observable_operations(onnxfile.parse(content)):
         if clock() > until:
             return None
-        shown = onnxfile.exposing(content, tensor)
+        shown = onnxfile.expose_tensor(content, tensor)
         try:
-            with foreign(tensor):
-                truth = BoundEncoder(cpu_session(shown, optimised=False), CPU)
+            with catch_library_errors(tensor):
+                truth = BoundEncoder(open_cpu_session(shown, optimised=False), CPU)
                 tried = PluginEncoder(chosen.module, shown, chosen.options)
-                pictures = probes(truth.input.shape, 1, reading)
-                answers(truth, pictures)
-                answers(tried, pictures)
+                pictures = make_probes(truth.input.shape, 1, reading)
+                collect_answers(truth, pictures)
+                collect_answers(tried, pictures)
         except ModelError:
-            continue  # cannot be shown alone, e.g. no float: the nodes around it can
-        similar = cosine(tried.outputs[tensor], truth.outputs[tensor])
+            continue  # this tensor cannot be exposed, e.g. it is no float; its neighbours can
+        similar = cosine_similarity(tried.outputs[tensor], truth.outputs[tensor])
         if similar < limit:
-            return Wrong(Node(operation.name, operation.op), similar)
+            return WrongNode(Node(operation.name, operation.op), similar)
     return None

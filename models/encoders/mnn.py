@@ -8,7 +8,7 @@ import MNN
 
 from models.encoders.answers import Answers
 from models.encoders.placement import Node, Part, Placement
-from models.foreign import foreign
+from models.foreign import catch_library_errors
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WHOLE = Node("", "graph")
 
 
 class MnnEncoder(Answers):
-    """A model on MNN. Where a device is missing MNN takes the CPU and only prints so; `placement()` tells.
+    """A model on MNN. If a device is missing MNN silently uses the CPU; `placement()` shows it.
 
     MNN records what a session runs on, not what a node runs on: the graph counts as one node.
 
@@ -40,7 +40,7 @@ class MnnEncoder(Answers):
         if path.suffix != ".mnn":
             raise ModelError(f"{path} is no file of MNN's: convert it with `mnnconvert`, name it in encode.artefact")
         asked = settings.get("backend", "OPENCL")
-        with foreign(f"MNN cannot open {path}, which is damaged, or of a newer MNN"):
+        with catch_library_errors(f"MNN cannot open {path}, which is damaged, or of a newer MNN"):
             self._net = MNN.Interpreter(str(path))
             self._session = self._net.createSession({"backend": asked, "numThread": 1})
             if self._session is None:

@@ -1,4 +1,4 @@
-"""What an accelerator makes of a model, in detail: for people who want more of it to run there."""
+"""Report in detail how an accelerator runs a model, for people who want more of it to run there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from models.encoders import PictureFormat, backends, gate
-from models.encoders.remedies import remedy
+from models.encoders.remedies import find_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from models.encoders.placement import Node, Placement
     from pipeline.core.settings import EncodeSettings
 
-_RUNS = 3  # timed, after one that warms up
+_RUNS = 3  # timed runs, after a warm-up run
 _TRACE_S = 600.0
 
 
 class DeviceShare(msgspec.Struct, frozen=True):
-    """What one provider runs.
+    """The share of one provider.
 
     Attributes:
-        provider: Its own name.
-        nodes: Of the graph.
-        parts: How many pieces it was given; of the CPU each node is one.
-        run_ms: Time of its kernels in one run, by the runtime's profile; None where it writes none.
+        provider: Name of the provider.
+        nodes: Number of nodes.
+        parts: Number of parts; on the CPU each node is a part.
+        run_ms: Time of its kernels in one run, by the runtime's profile; None if there is no profile.
     """
 
     provider: str
@@ -40,8 +40,8 @@ class DeviceShare(msgspec.Struct, frozen=True):
     run_ms: float | None
 
 
-class Left(msgspec.Struct, frozen=True):
-    """Nodes of one kind that stay on the CPU, and what to change."""
+class LeftNodes(msgspec.Struct, frozen=True):
+    """Nodes of one kind that stay on the CPU, and the remedy."""
 
     op: str
     count: int
@@ -50,22 +50,22 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class OffloadReport(msgspec.Struct, frozen=True):
-    """The whole of it.
+    """The report.
 
     Attributes:
-        model: What was asked about.
-        backend: And on which back end.
-        verdict: See `models.encoders.placement.Verdict`; empty: it was not opened.
-        accepted: Whether the gate lets it pass.
+        model: Name of the model.
+        backend: Name of the back end.
+        verdict: See `models.encoders.placement.Extent`; empty if it was not opened.
+        accepted: Whether the gate accepts it.
         runs_on: What the daemon would use: accelerator, cpu or nothing.
-        partitions: Pieces that the accelerator's share is cut into.
-        shares: By provider, the accelerator's first.
-        left: Work that stays on the CPU.
-        casts: Quantisation at the graph's rim that stays there, which is in order.
-        cosine: Least similarity to the CPU's answers.
-        first_wrong: The first node whose result is another.
-        first_wrong_cosine: How far it is off.
-        reasons: Why it is not accepted, each with what to change.
+        partitions: Number of parts of the accelerator.
+        shares: Share of each provider, the accelerator first.
+        left: Nodes that stay on the CPU.
+        casts: Quantisation at the graph's inputs and outputs on the CPU, which is expected.
+        cosine: Least cosine with the CPU's answers.
+        first_wrong: The first node with a wrong result.
+        first_wrong_cosine: The cosine of this result.
+        reasons: Why it is not accepted, each with the remedy.
     """
 
     model: str
@@ -75,7 +75,7 @@ class OffloadReport(msgspec.Struct, frozen=True):
     runs_on: str
     partitions: int
     shares: tuple[DeviceShare, ...]
-    left: tuple[Left, ...]
+    left: tuple[LeftNodes, ...]
     casts: tuple[str, ...]
     cosine: float | None
     first_wrong: str | None
@@ -83,30 +83,30 @@ class OffloadReport(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
-def report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
-    """Examine a model as the gate does, without a limit of time, and profile it. Loads native code.
+def make_report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
+    """Examine a model like the gate, but longer, and profile it. Loads native code.
 
     Raises:
-        ModelError: The model cannot be opened even on the CPU, or the back end is none of the table's.
+        ModelError: The model cannot be opened even on the CPU, or the back end is unknown.
     """
     policy = gate.Policy.of(settings)
-    chosen = backends.chosen(settings)
+    chosen = backends.configured_backend(settings)
     reading = PictureFormat.of(settings)
-    _, found = gate.examined(model, settings, _TRACE_S, reading)
+    _, found = gate.examine(model, settings, _TRACE_S, reading)
     times: dict[str, float] = {}
     if found.placement is not None and chosen.engine in {"cpu", "plugin_ep"}:
-        times = profiled(chosen, backends.file(settings, model, reading))
-    reasons = gate.problems(found, policy)
+        times = profile(chosen, backends.file_to_open(settings, model, reading))
+    reasons = gate.find_problems(found, policy)
     placement = found.placement
     return OffloadReport(
         model=name,
         backend=settings.backend,
         verdict=placement.verdict if placement else "",
         accepted=not reasons,
-        runs_on=gate.choice(found, policy),
+        runs_on=gate.choose(found, policy),
         partitions=placement.partitions if placement else 0,
-        shares=_shares(placement, times) if placement else (),
-        left=_left(settings.backend, placement.left) if placement and settings.backend != "cpu" else (),
+        shares=_make_shares(placement, times) if placement else (),
+        left=_make_left(settings.backend, placement.left) if placement and settings.backend != "cpu" else (),
         casts=tuple(node.name for node in placement.casts) if placement else (),
         cosine=round(found.cosine, 5) if found.cosine is not None else None,
         first_wrong=f"{found.wrong.node.name} ({found.wrong.node.op})" if found.wrong else None,
@@ -115,7 +115,7 @@ def report(model: Path, name: str, settings: EncodeSettings) -> OffloadReport:
     )
 
 
-def _shares(placement: Placement, times: Mapping[str, float]) -> tuple[DeviceShare, ...]:
+def _make_shares(placement: Placement, times: Mapping[str, float]) -> tuple[DeviceShare, ...]:
     parts: dict[str, int] = defaultdict(int)
     for part in placement.parts:
         parts[part.provider] += 1
@@ -123,44 +123,46 @@ def _shares(placement: Placement, times: Mapping[str, float]) -> tuple[DeviceSha
     return tuple(DeviceShare(name, count, parts[name], times.get(name)) for name, count in order)
 
 
-def _left(backend: str, nodes: Iterable[Node]) -> tuple[Left, ...]:
+def _make_left(backend: str, nodes: Iterable[Node]) -> tuple[LeftNodes, ...]:
     kinds: dict[str, list[str]] = defaultdict(list)
     for node in nodes:
         kinds[node.op].append(node.name)
-    return tuple(Left(op, len(names), tuple(names), remedy(backend, op)) for op, names in sorted(kinds.items()))
+    return tuple(
+        LeftNodes(op, len(names), tuple(names), find_remedy(backend, op)) for op, names in sorted(kinds.items())
+    )
 
 
-def profiled(chosen: Backend, model: Path) -> dict[str, float]:
-    """Milliseconds of kernels for each provider in one run, from the runtime's own profile.
+def profile(chosen: Backend, model: Path) -> dict[str, float]:
+    """Measure the milliseconds of each provider's kernels in one run, with the runtime's profile.
 
     Raises:
         ModelError: The back end does not take the model.
     """
     with tempfile.TemporaryDirectory(prefix="fieldwatch-") as folder:
-        session = _profiling(chosen, model, Path(folder) / "profile")
-        feed = {session.get_inputs()[0].name: gate.probes(session.get_inputs()[0].shape, 1)[0]}
+        session = _profiling_session(chosen, model, Path(folder) / "profile")
+        feed = {session.get_inputs()[0].name: gate.make_probes(session.get_inputs()[0].shape, 1)[0]}
         for _ in range(1 + _RUNS):
             session.run(None, feed)
         events = json.loads(Path(session.end_profiling()).read_bytes())
-    return times(events, skipped=1)
+    return mean_times(events, skipped=1)
 
 
-def _profiling(chosen: Backend, model: Path, prefix: Path) -> Any:
+def _profiling_session(chosen: Backend, model: Path, prefix: Path) -> Any:
     if chosen.engine == "plugin_ep":
-        from models.encoders.plugin_ep import plugin_session, provider  # noqa: PLC0415  # native code few boards need
+        from models.encoders.plugin_ep import load_provider, open_plugin_session  # noqa: PLC0415  # native code few boards need
 
-        return plugin_session(provider(chosen.module), model, chosen.options, prefix)
-    from models.encoders.cpu import cpu_session  # noqa: PLC0415  # native code, not needed to read a report
+        return open_plugin_session(load_provider(chosen.module), model, chosen.options, prefix)
+    from models.encoders.cpu import open_cpu_session  # noqa: PLC0415  # native code, not needed to read a report
 
-    return cpu_session(model, profile=prefix)
+    return open_cpu_session(model, profile=prefix)
 
 
-def times(events: Iterable[Mapping[str, Any]], skipped: int = 0) -> dict[str, float]:
-    """Milliseconds of kernels for each provider in one run, the mean of a profile's runs.
+def mean_times(events: Iterable[Mapping[str, Any]], skipped: int = 0) -> dict[str, float]:
+    """Return the milliseconds of each provider's kernels in one run, the mean over a profile's runs.
 
     Args:
-        events: Of a profile of onnxruntime's: each kernel's `dur` in microseconds, `args.provider`.
-        skipped: Runs at the beginning that do not count.
+        events: The events of an onnxruntime profile: each kernel's `dur` in microseconds, `args.provider`.
+        skipped: Number of first runs to ignore.
 
     Returns:
         By the providers' names; a compiled part counts for the provider whose name it begins with.

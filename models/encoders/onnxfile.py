@@ -1,4 +1,4 @@
-"""The few things that must be known of an ONNX file before a runtime opens it, read from its bytes.
+"""Read from the bytes of an ONNX file what must be known before a runtime opens it.
 
 An ONNX file is a protobuf message (onnx/onnx.proto); field numbers are named below. Reading the wire format takes less
 than the package that reads all of it, which boards do not have.
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_BYTES = (1 << 31) - 1
+MAX_BYTES = (1 << 31) - 1
 """Of a protobuf message; no ONNX file can be larger."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types
-_SHIFT_MOST = 63  # a number has ten bytes of seven bits at most
+_MAX_SHIFT = 63  # a number has ten bytes of seven bits at most
 _MODEL_GRAPH = 7
 _GRAPH_NODE, _GRAPH_INITIALIZER, _GRAPH_INPUT, _GRAPH_OUTPUT = 1, 5, 11, 12
 _NODE_INPUT, _NODE_OUTPUT, _NODE_NAME, _NODE_OP = 1, 2, 3, 4
@@ -46,7 +46,7 @@ class Value(NamedTuple):
 
 
 class OnnxGraph(NamedTuple):
-    """What a graph consists of, weights left out."""
+    """The operations, inputs and outputs of a graph, without weights."""
 
     operations: tuple[Operation, ...]
     inputs: tuple[Value, ...]
@@ -65,7 +65,7 @@ class OnnxGraph(NamedTuple):
 
     @property
     def quantised(self) -> bool:
-        """Whether there is any quantisation in it."""
+        """Whether it has quantisation operations."""
         return any(one.op in {"QuantizeLinear", "DequantizeLinear"} for one in self.operations)
 
     @property
@@ -78,13 +78,13 @@ class OnnxGraph(NamedTuple):
 
 
 def read(path: Path) -> OnnxGraph:
-    """The graph of an ONNX file.
+    """Read the graph of an ONNX file.
 
     Raises:
         ModelError: The file cannot be read, or is no ONNX file.
     """
     try:
-        return parse(files.read_bounded(path, MOST_BYTES, follow=True))
+        return parse(files.read_bounded(path, MAX_BYTES, follow=True))
     except OSError as error:
         raise ModelError(f"cannot read model file {path} ({error.strerror})") from error
     except ValueError as error:
@@ -92,7 +92,7 @@ def read(path: Path) -> OnnxGraph:
 
 
 def parse(model: bytes) -> OnnxGraph:
-    """The graph of a serialised model.
+    """Parse the graph of a serialised model.
 
     Raises:
         ValueError: These are not the bytes of a model, or they end too early.
@@ -101,16 +101,16 @@ def parse(model: bytes) -> OnnxGraph:
     inputs: list[Value] = []
     outputs: list[Value] = []
     weights: set[str] = set()
-    for graph in _all(memoryview(model), _MODEL_GRAPH):
+    for graph in _parts(memoryview(model), _MODEL_GRAPH):
         for number, content in _fields(graph):
             if isinstance(content, int):
                 continue
             if number == _GRAPH_NODE:
-                operations.append(_operation(content))
+                operations.append(_parse_operation(content))
             elif number == _GRAPH_INPUT:
-                inputs.append(_value(content))
+                inputs.append(_parse_value(content))
             elif number == _GRAPH_OUTPUT:
-                outputs.append(_value(content))
+                outputs.append(_parse_value(content))
             elif number == _GRAPH_INITIALIZER:
                 weights.update(_texts(content, _TENSOR_NAME))
     if not operations:
@@ -118,21 +118,21 @@ def parse(model: bytes) -> OnnxGraph:
     return OnnxGraph(tuple(operations), tuple(one for one in inputs if one.name not in weights), tuple(outputs))
 
 
-def exposing(model: bytes, tensor: str) -> bytes:
-    """The same model with one inner tensor as a further output, the last.
+def expose_tensor(model: bytes, tensor: str) -> bytes:
+    """Return the model with one inner tensor as an additional last output.
 
     Protobuf merges messages that follow one another, so a second graph with nothing but an output is all it takes;
     runtimes infer the output's type. Exposing changes what may be fused, so one tensor at a time is exposed.
     """
-    value = _written(_VALUE_NAME, tensor.encode())
-    return model + _written(_MODEL_GRAPH, _written(_GRAPH_OUTPUT, value))
+    value = _encode_field(_VALUE_NAME, tensor.encode())
+    return model + _encode_field(_MODEL_GRAPH, _encode_field(_GRAPH_OUTPUT, value))
 
 
-def seams(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]:
-    """Every operation that computes, with the tensor by which its result can be seen, in the graph's order.
+def observable_operations(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]:
+    """Return every operation that computes, with the tensor that shows its result, in the graph's order.
 
-    Behind an operation that is quantised and dequantised again this is what comes out of the latter, so that the group
-    stays whole that an accelerator takes together.
+    If the result is quantised and dequantised, this is the dequantised tensor, so that nodes which an accelerator runs
+    together stay together.
     """
     readers: dict[str, list[Operation]] = {}
     for one in graph.operations:
@@ -142,19 +142,19 @@ def seams(graph: OnnxGraph) -> tuple[tuple[Operation, str], ...]:
     found = []
     for one in graph.operations:
         if one.op not in {"QuantizeLinear", "DequantizeLinear", "Constant"} and one.outputs:
-            tensor = _seen(_seen(one.outputs[0], readers, "QuantizeLinear"), readers, "DequantizeLinear")
+            tensor = _result_of(_result_of(one.outputs[0], readers, "QuantizeLinear"), readers, "DequantizeLinear")
             if tensor not in known:
                 found.append((one, tensor))
     return tuple(found)
 
 
-def _seen(tensor: str, readers: dict[str, list[Operation]], op: str) -> str:
-    """What an operation of this kind makes of a tensor, if one reads it."""
+def _result_of(tensor: str, readers: dict[str, list[Operation]], op: str) -> str:
+    """Return the result of an operation of this kind that reads a tensor; the tensor itself if none does."""
     behind = (one for one in readers.get(tensor, ()) if one.op == op and one.inputs[0] == tensor and one.outputs)
     return next((one.outputs[0] for one in behind), tensor)
 
 
-def _operation(content: memoryview) -> Operation:
+def _parse_operation(content: memoryview) -> Operation:
     name, op = "", ""
     inputs, outputs = [], []
     for number, part in _fields(content):
@@ -171,17 +171,17 @@ def _operation(content: memoryview) -> Operation:
     return Operation(name, op, tuple(inputs), tuple(outputs))
 
 
-def _value(content: memoryview) -> Value:
+def _parse_value(content: memoryview) -> Value:
     name = next(_texts(content, _VALUE_NAME), "")
     dims: list[int | str] = []
-    for kind in _all(content, _VALUE_TYPE):
-        for tensor in _all(kind, _TYPE_TENSOR):
-            for shape in _all(tensor, _TENSOR_SHAPE):
-                dims.extend(_dimension(dim) for dim in _all(shape, _SHAPE_DIM))
+    for kind in _parts(content, _VALUE_TYPE):
+        for tensor in _parts(kind, _TYPE_TENSOR):
+            for shape in _parts(tensor, _TENSOR_SHAPE):
+                dims.extend(_parse_dimension(dim) for dim in _parts(shape, _SHAPE_DIM))
     return Value(name, tuple(dims))
 
 
-def _dimension(content: memoryview) -> int | str:
+def _parse_dimension(content: memoryview) -> int | str:
     size: int | str = "?"
     for number, part in _fields(content):
         if number == _DIM_VALUE and isinstance(part, int):
@@ -191,12 +191,12 @@ def _dimension(content: memoryview) -> int | str:
     return size
 
 
-def _all(content: memoryview, wanted: int) -> Iterator[memoryview]:
+def _parts(content: memoryview, wanted: int) -> Iterator[memoryview]:
     return (part for number, part in _fields(content) if number == wanted and not isinstance(part, int))
 
 
 def _texts(content: memoryview, wanted: int) -> Iterator[str]:
-    return (_text(part) for part in _all(content, wanted))
+    return (_text(part) for part in _parts(content, wanted))
 
 
 def _text(content: memoryview) -> str:
@@ -204,7 +204,7 @@ def _text(content: memoryview) -> str:
 
 
 def _fields(content: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Every field of a message: its number, and its bytes (borrowed) or its number."""
+    """Yield every field of a message: its field number, and its bytes (borrowed) or its integer."""
     at = 0
     while at < len(content):
         key, at = _varint(content, at)
@@ -228,7 +228,7 @@ def _fields(content: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 def _varint(content: memoryview, at: int) -> tuple[int, int]:
     number, shift = 0, 0
     while True:
-        if at >= len(content) or shift > _SHIFT_MOST:
+        if at >= len(content) or shift > _MAX_SHIFT:
             raise ValueError(f"it ends within a number, at byte {at}")
         byte = content[at]
         number |= (byte & 127) << shift
@@ -238,7 +238,7 @@ def _varint(content: memoryview, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _written(number: int, content: bytes) -> bytes:
+def _encode_field(number: int, content: bytes) -> bytes:
     size, head = len(content), bytearray([number << 3 | _BYTES])
     while size >= 128:  # noqa: PLR2004 - the same
         head.append(size & 127 | 128)

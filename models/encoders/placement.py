@@ -1,4 +1,4 @@
-"""Which provider runs which node of a graph, and what follows from it: values and decisions, no runtime."""
+"""Which provider runs which node of a graph, and the verdict about it; pure values, no runtime."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Extent = Literal["full", "partial", "none", "untold", "cpu_baseline"]
-"""How much of a graph the requested provider took. Of `untold` its runtime keeps no record; the baseline takes all."""
+"""How much of a graph the requested provider took. `untold`: its runtime keeps no record; the baseline takes all."""
 
 CPU = "CPUExecutionProvider"
-"""What onnxruntime calls the processor; whatever an accelerator does not take ends here."""
+"""onnxruntime's name of the processor, which runs what an accelerator does not take."""
 
 CASTS = frozenset({"QuantizeLinear", "DequantizeLinear"})
-"""Operations that only change how numbers are written."""
+"""Operations that only change the number format."""
 
 
 class Node(NamedTuple):
@@ -26,19 +26,19 @@ class Node(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Nodes that one provider was given together; a compiling provider makes one kernel of them."""
+    """Nodes that one provider runs together; a compiling provider makes one kernel of them."""
 
     provider: str
     nodes: tuple[Node, ...]
 
 
 class Placement(NamedTuple):
-    """Which provider runs which part of a graph, as the runtime itself recorded it.
+    """Which provider runs which part of a graph, as recorded by the runtime.
 
     Attributes:
-        requested: The provider that was asked for, by its own name.
-        parts: What each provider was given.
-        rim: Names of nodes at the graph's rim: those that read its inputs or make its outputs.
+        requested: Name of the requested provider.
+        parts: The parts of all providers.
+        rim: Names of the nodes that read the graph's inputs or make its outputs.
         recorded: Whether the runtime records placements at all.
     """
 
@@ -49,7 +49,7 @@ class Placement(NamedTuple):
 
     @property
     def nodes(self) -> dict[str, int]:
-        """Count of nodes for each provider that took any."""
+        """Number of nodes of each provider."""
         counts: Counter[str] = Counter()
         for part in self.parts:
             counts[part.provider] += len(part.nodes)
@@ -57,7 +57,7 @@ class Placement(NamedTuple):
 
     @property
     def partitions(self) -> int:
-        """Into how many pieces the requested provider's share is cut."""
+        """Number of parts of the requested provider."""
         return sum(part.provider == self.requested for part in self.parts)
 
     @property
@@ -67,17 +67,17 @@ class Placement(NamedTuple):
 
     @property
     def casts(self) -> tuple[Node, ...]:
-        """Of these, quantisation of the graph's inputs and dequantisation of its outputs: expected there."""
+        """Those of `elsewhere` that quantise the graph's inputs or dequantise its outputs, which is expected."""
         return tuple(node for node in self.elsewhere if self._is_cast(node))
 
     @property
     def left(self) -> tuple[Node, ...]:
-        """Of these, the others: work that was meant for the accelerator."""
+        """Those of `elsewhere` that were meant for the accelerator."""
         return tuple(node for node in self.elsewhere if not self._is_cast(node))
 
     @property
     def verdict(self) -> Extent:
-        """The judgement that follows."""
+        """How much of the graph the requested provider took."""
         if not self.recorded:
             return "untold"
         if self.requested == CPU:
@@ -90,7 +90,7 @@ class Placement(NamedTuple):
         return node.op in CASTS and node.name in self.rim
 
 
-def by_kind(nodes: Iterable[Node]) -> str:
-    """Nodes in words: `Erf x2, LayerNormalization x4`, in the order of the alphabet."""
+def count_kinds(nodes: Iterable[Node]) -> str:
+    """Return the kinds of nodes with their numbers, sorted: `Erf x2, LayerNormalization x4`."""
     counts = Counter(node.op for node in nodes)
     return ", ".join(f"{op} x{count}" for op, count in sorted(counts.items()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import onnxruntime as ort
 
-from models.encoders.bound import FAULTS, BoundEncoder, options, session
+from models.encoders.bound import FAULTS, BoundEncoder, make_options, open_session
 from pipeline.core.errors import ModelError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Provider(NamedTuple):
         return min(self.devices, key=lambda device: order.get(device.kind, 2), default=None)
 
 
-def provider(module: str) -> Provider:
+def load_provider(module: str) -> Provider:
     """Load a wheel's library into onnxruntime and ask what devices it offers.
 
     Args:
@@ -66,7 +66,7 @@ def provider(module: str) -> Provider:
     return Provider(name, tuple(ProviderDevice(one.device.type.name, one.device.vendor, one) for one in found))
 
 
-def plugin_session(
+def open_plugin_session(
     chosen: Provider, model: Path | bytes, settings: Mapping[str, str], profile: Path | None = None
 ) -> Any:
     """An `InferenceSession` that was given one of the provider's devices.
@@ -75,18 +75,18 @@ def plugin_session(
         chosen: The provider.
         model: An ONNX file, or its bytes.
         settings: The provider's own options, such as `soc_model`.
-        profile: See `options`.
+        profile: See `make_options`.
 
     Raises:
         ModelError: The provider offers no device here, or does not take the model.
     """
     if chosen.best is None:
         raise ModelError(f"{chosen.name} offers no device on this machine: it supports another maker's processors")
-    made = options(profile)
+    made = make_options(profile)
     made.log_severity_level = _ERRORS  # what is left out is in the record, which is asked for
     try:
         made.add_provider_for_devices([chosen.best.handle], dict(settings))
-        return session(model, made)
+        return open_session(model, made)
     except FAULTS as error:
         raise ModelError(f"{chosen.name} does not take the model: {error}") from error
 
@@ -95,17 +95,17 @@ class PluginEncoder(BoundEncoder):
     """A model on a plug-in execution provider; `placement()` says how much of it.
 
     Args:
-        module: See `provider`.
+        module: See `load_provider`.
         model: An ONNX file, or its bytes.
         settings: The provider's own options.
         rim: See `Placement`.
 
     Raises:
-        ModelError: As `provider` and `plugin_session`.
+        ModelError: As `load_provider` and `open_plugin_session`.
     """
 
     def __init__(
         self, module: str, model: Path | bytes, settings: Mapping[str, str], rim: frozenset[str] = frozenset()
     ) -> None:
-        chosen = provider(module)
-        super().__init__(plugin_session(chosen, model, settings), chosen.name, rim)
+        chosen = load_provider(module)
+        super().__init__(open_plugin_session(chosen, model, settings), chosen.name, rim)

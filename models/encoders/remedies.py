@@ -1,4 +1,4 @@
-"""What is known of why a graph does not fit an accelerator, and what to change: a table."""
+"""Table of remedies for graphs that do not fit an accelerator."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _REMEDIES: dict[tuple[str, str], str] = {  # back end, or any; kind of operation
 # fmt: on
 
 
-def remedy(backend: str, trouble: str) -> str:
-    """What to change where a back end has this trouble: the most particular row there is.
+def find_remedy(backend: str, trouble: str) -> str:
+    """Return the remedy for a trouble of a back end, from the most specific row.
 
     Args:
-        backend: What the configuration calls it.
+        backend: Name of the back end.
         trouble: A kind of operation, or `dynamic`, `nothing`, `wrong` or `memory`.
     """
     rows = (_REMEDIES.get(key) for key in ((backend, trouble), ("", trouble)))

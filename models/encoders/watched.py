@@ -1,8 +1,8 @@
-"""An accelerator in use, which passed the gate and may still fail later: it raises, answers nonsense, dies, or hangs.
+"""Watch an accelerator that passed the gate, as it may fail later: raise, answer nonsense, crash, or hang.
 
-The first two are seen here and the picture is encoded on the CPU instead, within the same run. The last two take the
-process; a byte of a mapped file, which the system keeps when a process is killed, tells the next one that a run was
-going on, and it does without the accelerator. It is given up until the daemon starts anew.
+The first two are noticed here, and the picture is encoded on the CPU instead, in the same run. The last two end the
+process; a byte of a mapped file, which survives a kill, shows the next process that a run was going on. An
+accelerator that failed is abandoned until the daemon is restarted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import structlog
 
 from models.encoders import OURS, PictureFormat
-from models.encoders.gate import answers, least_cosine, probes
-from models.foreign import foreign
+from models.encoders.gate import collect_answers, make_probes, min_cosine
+from models.foreign import catch_library_errors
 from pipeline.core import files
 from pipeline.core.errors import ModelError
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-State: TypeAlias = Literal["idle", "running", "given_up"]
+State: TypeAlias = Literal["idle", "running", "abandoned"]
 
-_STATES: tuple[State, ...] = ("idle", "running", "given_up")
-_PROBED_EVERY = 200  # runs: one probe more is half a percent of the work
+_STATES: tuple[State, ...] = ("idle", "running", "abandoned")
+_PROBE_INTERVAL = 200  # runs between two probes; a probe is half a percent of the work
 
 
-class Mark:
-    """What an accelerator was doing when its process ended.
+class StateFile:
+    """Keeps in a file what an accelerator was doing when its process ended.
 
     Args:
-        path: Of a file of one byte. None, or where it cannot be written: nothing is kept.
-        lives: How often the process was replaced since the daemon began; a new daemon begins anew.
+        path: A file of one byte; None, or if it cannot be written: nothing is kept.
+        lives: Number of restarts of the process since the daemon started; 0 resets the state.
     """
 
     def __init__(self, path: Path | None, lives: int) -> None:
@@ -65,40 +65,45 @@ class Mark:
             self._kept[0] = 0
 
     def state(self) -> State:
-        """What it was, or is, doing."""
+        """Return the state."""
         value = self._kept[0] if self._kept is not None else 0
         return _STATES[value] if value < len(_STATES) else "idle"
 
     def set(self, state: State) -> None:
-        """Say what it does from now on; what was given up stays so."""
-        if self._kept is not None and (state == "given_up" or self.state() != "given_up"):
+        """Set the state; `abandoned` is never left."""
+        if self._kept is not None and (state == "abandoned" or self.state() != "abandoned"):
             self._kept[0] = _STATES.index(state)
 
 
-class Watched:
-    """An accelerator with the CPU behind it; fulfils `Encoder`, but for that `input` is another array after a fault.
+class WatchedEncoder:
+    """An accelerator with a fallback to the CPU; an `Encoder`, but `input` becomes another array after a fault.
 
     Args:
-        encoder: The accelerator, as the gate admitted it.
+        encoder: The accelerator that the gate admitted.
         baseline: Opens the same model on the CPU.
-        least: Of the cosine between the answers to a probe, 0..1.
-        mark: Outlives this process.
-        reading: How the model wants its picture.
+        least: Least cosine between answers to the same probe, 0..1.
+        mark: The state that outlives this process.
+        reading: The picture format of the model.
     """
 
     def __init__(  # all of it is one device
-        self, encoder: Any, baseline: Callable[[], Encoder], least: float, mark: Mark, reading: PictureFormat = OURS
+        self,
+        encoder: Any,
+        baseline: Callable[[], Encoder],
+        least: float,
+        mark: StateFile,
+        reading: PictureFormat = OURS,
     ) -> None:
         self._encoder: Any = encoder
         self._baseline = baseline
         self._least = least
         self._mark = mark
-        self._probe = probes(encoder.input.shape, 1, reading)
-        self._truth = answers(baseline(), self._probe)
+        self._probe = make_probes(encoder.input.shape, 1, reading)
+        self._truth = collect_answers(baseline(), self._probe)
         self._runs = 0
         self._seen: tuple[int, int] | None = None  # of the last run: checksums of input and output
         self.fault = ""
-        """Why the accelerator was given up; empty: it was not."""
+        """Why the accelerator was abandoned; empty if it is in use."""
 
     @property
     def input(self) -> NDArray[np.float32]:
@@ -126,24 +131,24 @@ class Watched:
 
     @property
     def zero_copy(self) -> bool:
-        """Of what runs now."""
+        """That of the encoder that runs now."""
         return bool(self._encoder.zero_copy)
 
     def placement(self) -> Placement:
-        """Of what runs now."""
+        """That of the encoder that runs now."""
         found: Placement = self._encoder.placement()
         return found
 
     def run(self) -> None:
-        """Encodes what `input` holds; on the CPU, from the first fault on."""
+        """Encode the picture in `input`; after the first fault on the CPU."""
         if self.fault:
             self._encoder.run()
             return
         self._mark.set("running")
         try:
-            with foreign("it failed in mid-run"):
+            with catch_library_errors("it failed in mid-run"):
                 self._encoder.run()
-                fault = self._nonsense()
+                fault = self._find_fault()
         except ModelError as error:
             text = str(error)
             fault = text if text.startswith("it failed in mid-run") else f"it failed in mid-run: {text}"
@@ -151,8 +156,8 @@ class Watched:
         if fault:
             self._give_up(fault)
 
-    def _nonsense(self) -> str:
-        """What is wrong with an answer; empty: nothing that can be seen."""
+    def _find_fault(self) -> str:
+        """Return the fault of the last answer; empty if none is found."""
         self._runs += 1
         if not (np.isfinite(self.output).all() and np.isfinite(self.logits).all()):
             return "it answered what is no number in mid-run"
@@ -160,12 +165,12 @@ class Watched:
         before, self._seen = self._seen, seen
         if before is not None and before[0] != seen[0] and before[1] == seen[1]:
             return "it answers the same whatever it is shown"
-        return self._probed() if self._runs % _PROBED_EVERY == 0 else ""
+        return self._probe_again() if self._runs % _PROBE_INTERVAL == 0 else ""
 
-    def _probed(self) -> str:
-        """Ask what the gate asked; what is being encoded stays."""
+    def _probe_again(self) -> str:
+        """Run a probe of the gate again and compare the answers; keeps the picture in `input`."""
         picture = self.input.copy()
-        cosine = least_cosine(answers(self._encoder, self._probe), self._truth)
+        cosine = min_cosine(collect_answers(self._encoder, self._probe), self._truth)
         self.input[...] = picture
         self._encoder.run()
         return "" if cosine >= self._least else f"its answers drifted from the CPU's in mid-run: cosine {cosine:.4f}"
@@ -173,7 +178,7 @@ class Watched:
     def _give_up(self, fault: str) -> None:
         log.warning("encoder_given_up", reason=fault)
         self.fault = fault
-        self._mark.set("given_up")
+        self._mark.set("abandoned")
         cpu = self._baseline()
         cpu.input[...] = self._encoder.input
         cpu.run()

@@ -1,4 +1,4 @@
-"""Whether an engine that loaded also works: a text whose next word every language model knows, read in two ways.
+"""Try out a loaded engine: read a text whose next word every language model knows, in two ways.
 
 A wrong weight cache, a wrong graph or a broken kernel loads without complaint and answers nonsense; keys and values
 that are kept wrongly show only where a text is read in more than one call.
@@ -26,26 +26,26 @@ quantised keys and values."""
 
 
 class Canary(NamedTuple):
-    """What an engine answered.
+    """The answer of an engine.
 
     Attributes:
         best: The numbers of its five most likely tokens, the likeliest first.
-        divergence: KL of the answer when the text is read in pieces, in nats.
+        divergence: KL divergence to the answer when the text is read in pieces, in nats.
     """
 
     best: tuple[int, ...]
     divergence: float
 
 
-def sing(engine: Engine, name: str) -> Canary:
-    """Try an engine out; it holds nothing afterwards.
+def try_engine(engine: Engine, name: str) -> Canary:
+    """Try out an engine; its cache is empty afterwards.
 
     Args:
-        engine: Freshly loaded.
-        name: Of the model, for the error.
+        engine: A freshly loaded engine.
+        name: Name of the model, for the error.
 
     Raises:
-        ModelError: Its answers are nonsense.
+        ModelError: Its answers are wrong.
     """
     numbers, (wanted, *_) = engine.encode(_TEXT), engine.encode(_NEXT)
     whole = _answer(engine, [numbers])
@@ -53,7 +53,7 @@ def sing(engine: Engine, name: str) -> Canary:
     engine.rewind(0)
     if not (np.isfinite(whole).all() and np.ptp(whole) > 0):
         raise ModelError(f"{name}: the engine's answers are no numbers: {_REMEDY}")
-    found = Canary(tuple(map(int, np.argsort(-whole)[:_BEST])), _divergence(whole, pieces))
+    found = Canary(tuple(map(int, np.argsort(-whole)[:_BEST])), _kl_divergence(whole, pieces))
     if wanted not in found.best:
         raise ModelError(f"{name}: the engine cannot go on with a list that it has just read: {_REMEDY}")
     if not found.divergence < _DIVERGENCE_MOST:
@@ -71,7 +71,7 @@ def _answer(engine: Engine, pieces: Sequence[Sequence[int]]) -> Logits:
     return logits.copy()
 
 
-def _divergence(one: Logits, other: Logits) -> float:
+def _kl_divergence(one: Logits, other: Logits) -> float:
     """KL(one || other) of the next token, in nats."""
     left, right = _log_likelihoods(one), _log_likelihoods(other)
     return float((np.exp(left) * (left - right)).sum())

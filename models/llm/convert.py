@@ -1,7 +1,7 @@
-"""A language model for MNN out of a GGUF file: a folder with graph, weights, tokenizer, configurations, manifest.
+"""Convert a GGUF file into a language model for MNN: a folder with graph, weights, tokenizer, configurations, manifest.
 
-No torch and no tool of MNN's: numpy alone, in about two seconds and 100 MB for 135 million parameters. The same input
-gives the same bytes.
+It needs neither torch nor tools of MNN, only numpy, and takes about two seconds and 100 MB for 135 million parameters.
+The same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _SMALL_FILES = 16_000_000
 
 
 class ModelJob(NamedTuple):
-    """A conversion.
+    """A request for a conversion.
 
     Attributes:
         source: The GGUF file.
-        recipe: How matrices are stored.
-        recipe_name: What the recipe is called.
+        recipe: The recipe for storing matrices.
+        recipe_name: Name of the recipe.
         adapter: A LoRA to merge, or None.
-        licence: Of the weights, for the manifest.
+        licence: Licence of the weights, for the manifest.
     """
 
     source: Path
@@ -65,14 +65,14 @@ class ModelJob(NamedTuple):
 
 
 class PlannedModel(NamedTuple):
-    """A conversion that was planned: everything that can be refused has been.
+    """A planned conversion; everything that can be refused was refused.
 
     Attributes:
-        job: What was asked for.
+        job: The request.
         model: The opened file.
-        planned: What will be written.
-        version: Names the result: the recipe, and eight digits that change with anything that changes the bytes.
-        manifest: As it will be, but for the files.
+        planned: The plan of the weights.
+        version: Version of the result: the recipe, and eight digits that change with anything that changes the bytes.
+        manifest: The manifest, still without files.
     """
 
     job: ModelJob
@@ -83,46 +83,46 @@ class PlannedModel(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes that will be written, about."""
+        """Approximate number of bytes that will be written."""
         rows, columns = self.model.tensor(f"{layout.EMBEDDING}.weight").shape
         return self.planned.size + _SMALL_FILES + (0 if self.planned.tied else 2 * rows * columns)
 
 
-def prepare(job: ModelJob) -> PlannedModel:
-    """Open, check and plan; about half a second for 100 MB, most of it for the source's hash.
+def plan(job: ModelJob) -> PlannedModel:
+    """Open and check a file, and plan its conversion; about half a second for 100 MB, mostly for the source's hash.
 
     Raises:
         ModelError: The file cannot be converted; the text says why and what to use instead.
     """
     model = Gguf(job.source)
-    shape = layout.shape(model)
-    name = layout.template(shape, job.source)
-    tokenizer.vocabulary(model)
+    shape = layout.read_shape(model)
+    name = layout.graph_name(shape, job.source)
+    tokenizer.read_vocabulary(model)
     adapter = Adapter(job.adapter) if job.adapter else None
-    planned = weights.plan(model, layout.graph(name), shape, job.recipe, adapter)
+    planned = weights.plan(model, layout.load_graph(name), shape, job.recipe, adapter)
     manifest = folder.ModelManifest(
         format=folder.FORMAT,
         title=str(model.metadata.get("general.name", job.source.stem)),
         files={},
         licence=job.licence or str(model.metadata.get("general.license", "")),
-        source=_origin(job.source),
-        template=_origin(catalog.path(name)),
+        source=_read_origin(job.source),
+        template=_read_origin(catalog.model_path(name)),
         recipe=job.recipe_name,
         rules=msgspec.structs.replace(job.recipe, what=""),
-        adapter=_origin(job.adapter) if job.adapter else None,
+        adapter=_read_origin(job.adapter) if job.adapter else None,
         layers=planned.layers,
         tools={"converter": CONVERTER, "numpy": np.__version__},
     )
-    return PlannedModel(job, model, planned, _version(manifest), manifest)
+    return PlannedModel(job, model, planned, _make_version(manifest), manifest)
 
 
 def run(
     ready: PlannedModel, target: Path, report: Callable[[int, int], None] = lambda _done, _all: None
 ) -> folder.ModelManifest:
-    """Write the folder: all of it, or nothing.
+    """Write the folder atomically.
 
     Args:
-        ready: From `prepare`; used once.
+        ready: From `plan`; used once.
         target: The folder; replaced if it exists.
         report: Called with the bytes written and those to write.
 
@@ -130,16 +130,16 @@ def run(
         ModelError: The disk is full or cannot be written to, or weights do not fit; nothing is left behind.
     """
     size = ready.planned.size
-    with folder.building(target, ready.size) as part:
+    with folder.build_folder(target, ready.size) as part:
         with (part / folder.WEIGHTS).open("wb") as file:
             tied = weights.write(ready.planned, file, lambda done: report(done, size))
         if not tied:
             with (part / _EMBEDDING_FILE).open("wb") as file:
                 weights.write_embedding(ready.model, file)
-        words = tokenizer.vocabulary(ready.model)
+        words = tokenizer.read_vocabulary(ready.model)
         (part / "llm.mnn").write_bytes(ready.planned.graph.data)
-        (part / "tokenizer.mtok").write_bytes(tokenizer.mtok(words))
-        _write_json(part / "llm_config.json", _model_config(ready, words, tied))
+        (part / "tokenizer.mtok").write_bytes(tokenizer.encode_mtok(words))
+        _write_json(part / "llm_config.json", _make_model_config(ready, words, tied))
         _write_json(part / "config.json", ENGINE)
         files = {path.name: folder.describe(path) for path in sorted(part.iterdir())}
         manifest = msgspec.structs.replace(ready.manifest, files=files)
@@ -147,9 +147,9 @@ def run(
     return manifest
 
 
-def _model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
-    """What the engine has to know of the model beyond its graph."""
-    shape = layout.shape(ready.model)
+def _make_model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: list[int]) -> dict[str, object]:
+    """Return what the engine must know of the model beyond its graph."""
+    shape = layout.read_shape(ready.model)
     found: dict[str, object] = {
         "model_type": shape.architecture,
         "hidden_size": shape.hidden,
@@ -164,15 +164,15 @@ def _model_config(ready: PlannedModel, words: tokenizer.TokenVocabulary, tied: l
     return found | ({"tie_embeddings": tied} if tied else {})
 
 
-def _version(manifest: folder.ModelManifest) -> str:
-    """A name that two conversions share when, and only when, they give the same bytes."""
+def _make_version(manifest: folder.ModelManifest) -> str:
+    """Return a version that two conversions share exactly if they give the same bytes."""
     parts = [manifest.source, manifest.template, manifest.adapter]
     hashes = [part.sha256 if part else "" for part in parts]
     digest = hashlib.sha256(msgspec.json.encode([*hashes, manifest.rules, CONVERTER])).hexdigest()
     return f"{manifest.recipe}-{digest[:8]}"
 
 
-def _origin(path: Path) -> folder.Origin:
+def _read_origin(path: Path) -> folder.Origin:
     found = folder.describe(path, follow=True)
     return folder.Origin(path.name, found.sha256, found.bytes)
 

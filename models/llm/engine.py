@@ -1,8 +1,8 @@
-"""What the engine of a language model can do, and how a prompt is read without reading anything twice.
+"""The protocol of language model engines, and sessions that read no cached part of a prompt again.
 
-A prompt comes in parts, the ones that stay the same first. What the engine still holds of the leading parts is not read
-again. Only whole parts are reused and each part is cut into chunks by itself, so logits depend on the prompt alone and
-never on what was read before it.
+A prompt consists of parts, the fixed ones first. Leading parts that the engine still holds are not read again. Only
+whole parts are reused, and each part is cut into chunks by itself, so logits depend only on the prompt, not on what
+was read before.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ CHUNK_MOST = 32
 
 
 class Engine(Protocol):
-    """A language model that runs, and what it holds of the text so far.
+    """A running language model with the cache of the text so far.
 
     Attributes:
-        vocabulary: Token numbers are below it.
-        context_tokens: How many it can hold.
-        held: How many it holds.
-        threads: How many it computes with.
+        vocabulary: Number of tokens of the vocabulary.
+        context_tokens: Largest number of tokens that it can hold.
+        held: Number of tokens that it holds.
+        threads: Number of compute threads.
     """
 
     vocabulary: int
@@ -45,11 +45,11 @@ class Engine(Protocol):
     threads: int
 
     def encode(self, text: str) -> list[int]:
-        """Text as token numbers; no control tokens, whatever the text says."""
+        """Return text as token numbers, never with control tokens."""
         ...
 
     def forward(self, numbers: Sequence[int]) -> Logits:
-        """Read on, and return what may come next.
+        """Read more tokens, and return the logits of the next one.
 
         Args:
             numbers: At least one, each below `vocabulary`, no more than there is room for.
@@ -64,27 +64,27 @@ class Engine(Protocol):
         ...
 
     def rewind(self, to: int) -> None:
-        """Forget all but the first `to` tokens. Raises EngineError: there are not so many."""
+        """Drop all but the first `to` tokens. Raises EngineError if it holds fewer."""
         ...
 
     def sleep(self) -> None:
-        """Give back what memory can be had again; the next forward takes it."""
+        """Release memory that the next forward can take again."""
         ...
 
     def close(self) -> None:
-        """Give back everything; nothing else may be called."""
+        """Release everything; no other method may be called afterwards."""
         ...
 
 
 @dataclass
 class Counts:
-    """What a session has read since it was opened.
+    """Counts of a session since it was opened.
 
     Attributes:
-        prompt: Tokens of all prompts.
-        cached: Those of them that were still held.
-        forwards: Calls of the engine.
-        misses: Prompts whose first part, which never changes, had to be read again.
+        prompt: Number of tokens of all prompts.
+        cached: Number of those that were still held.
+        forwards: Number of calls of the engine.
+        misses: Number of prompts whose fixed first part had to be read again.
     """
 
     prompt: int = 0
@@ -94,17 +94,17 @@ class Counts:
 
 
 class ForwardPace:
-    """How long forwards take, by how many tokens they read: the slowest of the last few, as plans are to be kept."""
+    """Learns how long forwards take, by number of tokens: the slowest of the last few, for safe plans."""
 
     def __init__(self) -> None:
         self._seconds: dict[int, deque[float]] = {}
 
     def learn(self, size: int, seconds: float) -> None:
-        """Count a forward."""
+        """Add the time of a forward."""
         self._seconds.setdefault(size, deque(maxlen=_REMEMBERED)).append(seconds)
 
     def expected_s(self, size: int) -> float:
-        """How long a forward will take: what one of this size took, else the next larger, else in proportion."""
+        """Return the expected seconds of a forward: those of this size, else of the next larger, else in proportion."""
         larger = min((known for known in self._seconds if known >= size), default=None)
         if larger is not None:
             return max(self._seconds[larger])
@@ -113,7 +113,7 @@ class ForwardPace:
 
 
 class Session:
-    """Reads prompts, and continues them.
+    """Reads prompts and continues them.
 
     Attributes:
         pace: How fast this was done so far.
@@ -132,14 +132,14 @@ class Session:
         self._held: list[Part] = []
 
     def read(self, parts: Sequence[Part]) -> Iterator[int]:
-        """Read a prompt, a chunk at a time: yields how many tokens each took. Stop at any time and read another.
+        """Read a prompt; one chunk before each yield of its number of tokens. It may be stopped to read another prompt.
 
         Raises:
             EngineError: The prompt does not fit the context.
             StageBrokenError: The engine does not hold what it should.
         """
         self._check(parts)
-        reused = _shared(self._held, parts)
+        reused = _count_shared(self._held, parts)
         self.cached = sum(map(len, parts[:reused]))
         self.counts.prompt += sum(map(len, parts))
         self.counts.cached += self.cached
@@ -147,28 +147,28 @@ class Session:
         del self._held[reused:]
         self.engine.rewind(self.cached)
         for part in parts[reused:]:
-            for chunk in chunks(part):
+            for chunk in split_chunks(part):
                 self._forward(chunk)
                 yield len(chunk)
             self._held.append(part)
 
     def say(self, numbers: Sequence[int]) -> Iterator[int]:
-        """Continue with tokens that were chosen, a chunk at a time; the next prompt forgets them."""
-        for chunk in chunks(numbers):
+        """Continue with chosen tokens, one chunk before each yield; the next prompt drops them."""
+        for chunk in split_chunks(numbers):
             self._forward(chunk)
             yield len(chunk)
 
     @property
     def room(self) -> int:
-        """How many more tokens the context takes."""
+        """Number of tokens that still fit the context."""
         return self.engine.context_tokens - self.engine.held
 
     def expected_s(self, prompts: Iterable[Sequence[Part]]) -> list[float]:
-        """How long it will take to read prompts one after the other, beginning now: seconds each."""
+        """Return the expected seconds to read each of some prompts, one after the other."""
         held, found = list(self._held), []
         for parts in prompts:
-            new = parts[_shared(held, parts) :]
-            found.append(sum(self.pace.expected_s(len(chunk)) for part in new for chunk in chunks(part)))
+            new = parts[_count_shared(held, parts) :]
+            found.append(sum(self.pace.expected_s(len(chunk)) for part in new for chunk in split_chunks(part)))
             held = list(parts)
         return found
 
@@ -189,13 +189,13 @@ class Session:
             )
 
 
-def _shared(held: Sequence[Part], parts: Sequence[Part]) -> int:
-    """How many leading parts are held; never all, as the last one's logits are asked for."""
+def _count_shared(held: Sequence[Part], parts: Sequence[Part]) -> int:
+    """Return the number of leading parts that are held; never all, as the logits of the last one are needed."""
     most = min(len(parts) - 1, len(held))
     return next((at for at in range(most) if parts[at] != held[at]), most)
 
 
-def chunks(numbers: Sequence[int], most: int = CHUNK_MOST) -> Iterator[Sequence[int]]:
+def split_chunks(numbers: Sequence[int], most: int = CHUNK_MOST) -> Iterator[Sequence[int]]:
     """Cut a sequence into pieces of `most`, and the rest into powers of two, largest first.
 
     The engine keeps buffers for every length it has met (2 to 7 MB each), so there may be few of them.

@@ -1,4 +1,4 @@
-"""A converted model on disk: all of it or nothing of it, and a manifest that tells whether it is still what it was."""
+"""Write and verify the folder of a converted model, which has a manifest of hashes and is written atomically."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _CHUNK = 1 << 20
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file that a manifest vouches for."""
+    """A file of the manifest, with size and hash."""
 
     sha256: str
     bytes: int
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What a model was made from: a file with its hash."""
+    """The source of a model: a file with its hash."""
 
     name: str
     sha256: str
@@ -43,19 +43,19 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class ModelManifest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a folder holds and what it was made from. It tells no time: the same input gives the same bytes.
+    """The manifest of a model. It has no times, so that the same input gives the same bytes.
 
     Attributes:
-        format: Of this file.
-        title: What the model calls itself.
-        licence: As the source names it.
+        format: Format of this file.
+        title: The model's own title.
+        licence: The licence that the source names.
         source: The GGUF file, or None for a folder that was published as it is.
         template: The graph's row of the catalogue.
         recipe: The name of the recipe, and its rules as they were.
         adapter: The LoRA that was merged.
-        layers: How many matrices were stored how.
-        tools: Versions of what made it.
-        files: Every file but this one.
+        layers: Number of matrices, by way of storing.
+        tools: Versions of the tools, by package.
+        files: All files but this one.
     """
 
     format: int
@@ -72,14 +72,14 @@ class ModelManifest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def weights(self) -> File:
-        """The file of the weights. Raises ModelError: it is not among them."""
+        """The file of the weights. Raises ModelError if it is missing."""
         if WEIGHTS not in self.files:
             raise ModelError(f"{self.title}: its manifest names no {WEIGHTS}: convert or pull the model again")
         return self.files[WEIGHTS]
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total size of all files in bytes."""
         return sum(file.bytes for file in self.files.values())
 
 
@@ -109,14 +109,14 @@ def write(folder: Path, manifest: ModelManifest) -> None:
 
 
 def verify(folder: Path, *, weights: bool = True) -> list[str]:
-    """Read every file of a model through; a truncated weight file would kill the engine that maps it.
+    """Verify the hash of every file of a model; a truncated weight file would crash the engine.
 
     Args:
-        folder: Of the model.
-        weights: Whether to read the weights too, or to look at their size alone, as nobody will read them.
+        folder: The model's folder.
+        weights: Whether to hash the weights too; else only their size is checked.
 
     Returns:
-        What is wrong, a line each; empty when all is as it was.
+        Problems, one line each; empty if there are none.
 
     Raises:
         ModelError: The manifest cannot be read.
@@ -138,7 +138,7 @@ def verify(folder: Path, *, weights: bool = True) -> list[str]:
 
 
 def describe(path: Path, report: Callable[[int], None] = lambda _: None, *, follow: bool = False) -> File:
-    """Size and hash of a regular file. Raises OSError.
+    """Return size and hash of a regular file. Raises OSError.
 
     Args:
         path: The file.
@@ -155,12 +155,12 @@ def describe(path: Path, report: Callable[[int], None] = lambda _: None, *, foll
 
 
 @contextmanager
-def building(target: Path, needed: int) -> Iterator[Path]:
-    """Lend a temporary folder that becomes `target` when all went well, and vanishes when not.
+def build_folder(target: Path, needed: int) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `target` on success, and is removed on failure.
 
     Args:
-        target: Replaced if it exists; its parents are made.
-        needed: Bytes that will be written, about.
+        target: The folder; replaced if it exists; its parents are created.
+        needed: Approximate number of bytes that will be written.
 
     Raises:
         ModelError: There is no room, or the folder cannot be written to.
@@ -174,12 +174,12 @@ def building(target: Path, needed: int) -> Iterator[Path]:
         part.mkdir()
         yield part
         for file in part.iterdir():
-            _sync(file)
-        _sync(part)
+            _sync_path(file)
+        _sync_path(part)
         _replace(target, part)
-        _sync(target.parent)
+        _sync_path(target.parent)
     except OSError as error:
-        raise failure(error, target, needed) from error
+        raise write_error(error, target, needed) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
         if ours:
@@ -197,8 +197,8 @@ def check_room(folder: Path, needed: int) -> None:
         )
 
 
-def failure(error: OSError, target: Path, needed: int) -> ModelError:
-    """What to tell when writing failed; what was begun has been removed."""
+def write_error(error: OSError, target: Path, needed: int) -> ModelError:
+    """Return the error for a failed write, after which the temporary folder was removed."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return ModelError(
             f"{target}: the disk is full, about {needed / 1e6:.0f} MB are needed; nothing was left behind: make room, "
@@ -208,7 +208,7 @@ def failure(error: OSError, target: Path, needed: int) -> ModelError:
 
 
 def _replace(target: Path, part: Path) -> None:
-    """Put a folder in another's place. Folders cannot be exchanged in one step: the old one goes aside first."""
+    """Replace a folder by another one; the old one is moved aside first, as folders cannot be exchanged in one step."""
     aside = target.parent / f".{target.name}.{os.getpid()}.old{_PART}"
     if target.exists():
         target.rename(aside)
@@ -217,14 +217,14 @@ def _replace(target: Path, part: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed processes left."""
+    """Remove temporary folders of killed processes."""
     for left in folder.glob(f".*{_PART}"):
         number = next((word for word in left.name.split(".")[::-1] if word.isdigit()), "")
-        if left.is_dir() and number and not _lives(int(number)):
+        if left.is_dir() and number and not _is_alive(int(number)):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -234,7 +234,7 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     """Wait until a file or a folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Answers that can only be of a given form: llguidance says which tokens may come next."""
+"""Restrict answers to a grammar: llguidance says which tokens may come next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper
 
-from models.llm.tokenizer import token_bytes
+from models.llm.tokenizer import all_token_bytes
 from pipeline.core.errors import EngineError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Grammars:
 
     Args:
         words: The vocabulary.
-        encode: Text as token numbers.
+        encode: Turns text into token numbers.
     """
 
     def __init__(self, words: TokenVocabulary, encode: Callable[[str], list[int]]) -> None:
@@ -34,7 +34,7 @@ class Grammars:
         wrapper.tokens = wrapper._gtokenizer.tokens = []  # noqa: SLF001  # it has copied them: 10 MB at 152 000 tokens
 
     def matcher(self, lark: str) -> Matcher:
-        """Begin an answer.
+        """Return a matcher for a new answer.
 
         Args:
             lark: The grammar, in llguidance's variant of Lark; its rule `start` is the answer.
@@ -46,7 +46,7 @@ class Grammars:
 
 
 class Matcher:
-    """One answer as it comes into being."""
+    """The state of one answer."""
 
     def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
         self._matcher = matcher
@@ -54,19 +54,19 @@ class Matcher:
         self._check()
 
     @property
-    def ended(self) -> bool:
-        """Whether nothing more can come."""
+    def is_finished(self) -> bool:
+        """Whether the answer is complete and cannot be continued."""
         return bool(self._matcher.is_stopped())
 
-    def forced(self) -> list[int]:
-        """Tokens that there is no choice about; they are taken."""
+    def take_forced(self) -> list[int]:
+        """Take and return the tokens that are the only choice."""
         numbers = self._matcher.compute_ff_tokens()
         if numbers:
             self._take(numbers)
         return list(numbers)
 
-    def best(self, logits: Logits) -> int:
-        """The likeliest of the tokens that may come next; it is taken.
+    def take_best(self, logits: Logits) -> int:
+        """Take and return the likeliest of the allowed tokens.
 
         Args:
             logits: (vocabulary,) float32; left as they are.
@@ -79,7 +79,7 @@ class Matcher:
         return number
 
     def resume(self, numbers: list[int]) -> None:
-        """Take up an answer where it was left. Raises EngineError: it is none of this grammar."""
+        """Continue an interrupted answer. Raises EngineError if its tokens do not fit the grammar."""
         if numbers:
             self._take(numbers)
 
@@ -100,7 +100,7 @@ class _Tokens:
         self.eos_token_id = words.end
         self.bos_token_id = words.begin
         special = set(words.special)
-        spelt = token_bytes(words)
+        spelt = all_token_bytes(words)
         self.tokens = [words.tokens[at].encode() if at in special else spelt[at] for at in range(len(spelt))]
         self.special_token_ids = sorted(special)
         self._encode = encode

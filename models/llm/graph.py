@@ -108,12 +108,12 @@ class MnnGraph:
 
     def shape(self, op: Op) -> tuple[int, int]:
         """(rows, columns) of a convolution's matrix."""
-        common = self._required(op.table, _CONVOLUTION_COMMON, op.name)
+        common = self._read_required(op.table, _CONVOLUTION_COMMON, op.name)
         return self._integer(common, _COMMON_ROWS), self._integer(common, _COMMON_COLUMNS)
 
     def has_bias(self, op: Op) -> bool:
         """Whether a convolution adds a bias out of the weight file."""
-        vector = self._required(op.table, _CONVOLUTION_EXTERNAL, op.name)
+        vector = self._read_required(op.table, _CONVOLUTION_EXTERNAL, op.name)
         return bool(self._unpack("<q", vector + 4 + 8 * _BIAS_BYTES))
 
     def epsilon(self, op: Op) -> float | None:
@@ -134,20 +134,20 @@ class MnnGraph:
 
     def set_floats(self, op: Op, numbers: Sequence[float]) -> None:
         """Write a blob's numbers over those it has; as many."""
-        self._overwrite(self._required(op.table, _BLOB_FLOATS, op.name), "f", numbers)
+        self._overwrite(self._read_required(op.table, _BLOB_FLOATS, op.name), "f", numbers)
 
     def set_norm(self, op: Op, offset: int, vector_bytes: int) -> None:
         """Say where a layer norm's gains and offsets are, one after the other."""
-        vector = self._required(op.table, _NORM_EXTERNAL, op.name)
+        vector = self._read_required(op.table, _NORM_EXTERNAL, op.name)
         self._overwrite(vector, "q", [offset, vector_bytes, vector_bytes])
 
     def set_matrix(self, op: Op, matrix: Matrix) -> None:
         """Say where a convolution's weights are and how they are stored."""
-        vector = self._required(op.table, _CONVOLUTION_EXTERNAL, op.name)
+        vector = self._read_required(op.table, _CONVOLUTION_EXTERNAL, op.name)
         self._overwrite(vector, "q", [matrix.offset, matrix.weight_bytes, matrix.scale_bytes, matrix.bias_bytes, 0])
         slot = self._place(op.table, _CONVOLUTION_QUANTISATION)
         if not slot:
-            raise self._damaged(f"{op.name} has no quantisation")
+            raise self._damaged_error(f"{op.name} has no quantisation")
         table = self._append_quantisation(matrix)
         struct.pack_into("<I", self._bytes, slot, table - slot)
 
@@ -156,16 +156,16 @@ class MnnGraph:
 
         What is left is the same for every export of a size. Whether a matrix has a bias stays.
         """
-        identifier = self._required(self._unpack("<I", 0), _NET_UUID, "the net")
+        identifier = self._read_required(self._unpack("<I", 0), _NET_UUID, "the net")
         size = self._unpack("<I", identifier)
         self._check(identifier + 4, size)
         self._bytes[identifier + 4 : identifier + 4 + size] = b"0" * size
         for op in self._ops:
             if op.kind is OpKind.CONVOLUTION:
-                vector = self._required(op.table, _CONVOLUTION_EXTERNAL, op.name)
+                vector = self._read_required(op.table, _CONVOLUTION_EXTERNAL, op.name)
                 bias = self._unpack("<q", vector + 4 + 8 * _BIAS_BYTES)
                 self._overwrite(vector, "q", [0, 0, 0, bias, 0])
-                quantisation = self._required(op.table, _CONVOLUTION_QUANTISATION, op.name)
+                quantisation = self._read_required(op.table, _CONVOLUTION_QUANTISATION, op.name)
                 for number in _QUANTISATION_CHOSEN:
                     if place := self._place(quantisation, number):
                         self._check(place, 4)
@@ -194,7 +194,7 @@ class MnnGraph:
         self._bytes += bytes(-len(self._bytes) % to)
 
     def _read_ops(self) -> Iterator[Op]:
-        vector = self._required(self._unpack("<I", 0), _NET_OPS, "the net")
+        vector = self._read_required(self._unpack("<I", 0), _NET_OPS, "the net")
         for number in range(self._unpack("<I", vector)):
             place = vector + 4 + 4 * number
             table = place + self._unpack("<I", place)
@@ -211,7 +211,7 @@ class MnnGraph:
 
     def _overwrite(self, vector: int, code: str, numbers: Sequence[float]) -> None:
         if self._unpack("<I", vector) != len(numbers):
-            raise self._damaged(f"a vector of it has not {len(numbers)} numbers")
+            raise self._damaged_error(f"a vector of it has not {len(numbers)} numbers")
         self._check(vector + 4, struct.calcsize(f"<{len(numbers)}{code}"))
         struct.pack_into(f"<{len(numbers)}{code}", self._bytes, vector + 4, *numbers)
 
@@ -230,10 +230,10 @@ class MnnGraph:
         place = self._place(table, number)
         return place + int(self._unpack("<I", place)) if place else 0
 
-    def _required(self, table: int, number: int, what: str) -> int:
+    def _read_required(self, table: int, number: int, what: str) -> int:
         if found := self._reference(table, number):
             return found
-        raise self._damaged(f"{what} lacks field {number}")
+        raise self._damaged_error(f"{what} lacks field {number}")
 
     def _integer(self, table: int, number: int) -> int:
         place = self._place(table, number)
@@ -247,7 +247,7 @@ class MnnGraph:
 
     def _check(self, place: int, size: int) -> None:
         if place < 0 or place + size > len(self._bytes):
-            raise self._damaged("a reference leads out of it")
+            raise self._damaged_error("a reference leads out of it")
 
-    def _damaged(self, what: str) -> ModelError:
+    def _damaged_error(self, what: str) -> ModelError:
         return ModelError(f"{self._what} is no graph of a language model ({what}): reinstall fieldwatch")

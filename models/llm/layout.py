@@ -75,7 +75,7 @@ TEMPLATES = {
 """Rows of the catalogue, and the shape of each graph. A graph does not depend on the weights."""
 
 
-def shape(model: Gguf) -> Shape:
+def read_shape(model: Gguf) -> Shape:
     """Read the shape of a model.
 
     Raises:
@@ -103,7 +103,7 @@ def shape(model: Gguf) -> Shape:
     return found
 
 
-def template(found: Shape, path: object) -> str:
+def graph_name(found: Shape, path: object) -> str:
     """The catalogue's name of the graph for a shape.
 
     Args:
@@ -120,13 +120,13 @@ def template(found: Shape, path: object) -> str:
     raise ModelError(f"{path}: there is no graph for its size ({found}); use a model of a known size: {listed}")
 
 
-def graph(name: str) -> MnnGraph:
+def load_graph(name: str) -> MnnGraph:
     """Unpack a graph, after its hash was compared. Raises ModelError: it is missing, damaged or no graph."""
-    file = catalog.verified(name)
+    file = catalog.verified_path(name)
     return MnnGraph(lzma.decompress(file.read_bytes()), str(file))
 
 
-def constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float32]]:
+def norm_constants(model: Gguf, found: Shape) -> tuple[float, NDArray[np.float32]]:
     """The epsilon of the norms, and the rotary inverse frequencies theta**(-2i/head) of Su et al. 2021 (RoFormer).
 
     Raises:

@@ -1,4 +1,4 @@
-"""Adapters (LoRA, Hu et al. 2021) that are added to a model's weights before these are quantised.
+"""Read adapters (LoRA, Hu et al. 2021), which are added to a model's weights before quantisation.
 
 The file is safetensors: a length, a JSON header, data. Names are those of PEFT:
 base_model.model.model.layers.N.PART.lora_A.weight, of shape (rank, columns), and lora_B.weight, (rows, rank).
@@ -74,16 +74,16 @@ class Adapter:
 
     @property
     def layers(self) -> frozenset[str]:
-        """What it adds to, as layers.N.PART."""
+        """The layers that it changes, as layers.N.PART."""
         return frozenset(self._pairs)
 
     def shape(self, layer: str) -> tuple[int, int]:
-        """(rows, columns) of the matrix that it adds to."""
+        """Return (rows, columns) of the matrix of a layer."""
         pair = self._pairs[layer]
         return len(pair.up), pair.down.shape[1]
 
     def delta(self, layer: str, first: int, last: int) -> NDArray[np.float32]:
-        """What is added to rows first..last-1 of a matrix: alpha / rank * B A, float32."""
+        """Return the change of rows first..last-1 of a matrix: alpha / rank * B A, float32."""
         pair = self._pairs[layer]
         scaled: NDArray[np.float32] = pair.up[first:last] * np.float32(self._alpha / len(pair.down))
         # a fixed order of addition: a library's product may depend on the machine's cores

@@ -1,4 +1,4 @@
-"""Weights as the engine lays them out, in files that it maps: a start takes 0.05 s instead of seconds.
+"""Keep weights in the engine's own layout in mapped files, so that a start takes 0.05 s instead of seconds.
 
 MNN's own cache has no key: over the files of another model or of other options it loads without complaint and answers
 nonsense. So every set of files has a folder named by all that decides its content, and a seal with its hash.
@@ -46,37 +46,39 @@ class Mapping:
 
     Args:
         model: The folder of the converted model.
-        engine: What the engine is, and all of its options that change the files.
+        engine: Name and version of the engine, and all options that change the files.
     """
 
     def __init__(self, model: Path, engine: str) -> None:
         manifest = folders.read(model)
         hashes = sorted((name, file.sha256) for name, file in manifest.files.items())
-        key = hashlib.sha256(msgspec.json.encode([hashes, engine, platform.machine(), _processor()])).hexdigest()[:16]
+        key = hashlib.sha256(msgspec.json.encode([hashes, engine, platform.machine(), _processor_id()])).hexdigest()[
+            :16
+        ]
         self._model = model
         self._needed = round(_GROWS * manifest.weights.bytes)
         self.path = model / f"{_PREFIX}{key}"
 
-    def sealed(self) -> bool:
-        """Whether it is there and as it was made; reads it through, about a second a gigabyte."""
+    def is_sealed(self) -> bool:
+        """Tell whether it exists and its hash is right; takes about a second a gigabyte."""
         try:
             seal = decode(files.read_bounded(self.path / _SEAL), _Seal)
-            return seal.sha256 == _digest(self.path)
+            return seal.sha256 == _hash(self.path)
         except (OSError, msgspec.DecodeError):
             return False
 
     def sweep(self) -> None:
-        """Remove mappings of other options, which who still maps them keeps, and what a killed process left of one."""
+        """Remove mappings of other options (processes that use them keep them), and leftovers of killed processes."""
         for old in self._model.glob(f"{_PREFIX}*"):
             shutil.rmtree(old, ignore_errors=True)
 
-    def fits(self) -> bool:
-        """Whether the disk has room for it; the engine would be killed where it runs out."""
+    def has_room(self) -> bool:
+        """Tell whether the disk has room for it; a full disk would kill the engine."""
         return shutil.disk_usage(self._model).free > self._needed + _SPARE
 
     @contextmanager
-    def making(self) -> Iterator[Path]:
-        """Lend an empty folder; it becomes the mapping when all went well, and vanishes when not.
+    def build(self) -> Iterator[Path]:
+        """Yield an empty folder that becomes the mapping on success, and is removed on failure.
 
         Raises:
             OSError: The folder cannot be written to.
@@ -86,22 +88,22 @@ class Mapping:
         part.mkdir()
         try:
             yield part
-            (part / _SEAL).write_bytes(msgspec.json.encode(_Seal(_digest(part))))
+            (part / _SEAL).write_bytes(msgspec.json.encode(_Seal(_hash(part))))
             part.rename(self.path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
     def discard(self) -> None:
-        """Remove it."""
+        """Remove the mapping."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextmanager
-def alone(model: Path) -> Iterator[None]:
-    """Keep others from making or reading the mapping meanwhile; they wait.
+def lock(model: Path) -> Iterator[None]:
+    """Lock the mapping of a model; others wait.
 
     Raises:
-        OSError: It cannot be kept, or another keeps it for too long: a process that was stopped keeps it for good.
+        OSError: The lock cannot be taken, or another process holds it too long, such as a stopped one.
     """
     descriptor = files.open_regular(model / folders.MANIFEST)
     try:
@@ -124,23 +126,23 @@ def _take(descriptor: int) -> None:
             return
 
 
-def _digest(path: Path) -> str:
-    """Hash of all files but the seal; they are sparse, and what is blank is passed over."""
+def _hash(path: Path) -> str:
+    """Return the hash of all files but the seal, without blank blocks, as the files are sparse."""
     digest = hashlib.sha256()
     for file in sorted(path.iterdir()):
         if file.name != _SEAL:
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-            for at, block in _blocks(file):
+            for at, block in _read_blocks(file):
                 digest.update(at.to_bytes(8, "little"))
                 digest.update(block)
     return digest.hexdigest()
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a file that are not blank, with their places."""
+def _read_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the blocks of a file that are not blank, with their positions."""
     with os.fdopen(files.open_regular(path), "rb") as file:
         at = 0
-        while (at := _data_from(file.fileno(), at)) >= 0:
+        while (at := _next_data(file.fileno(), at)) >= 0:
             file.seek(at)
             block = file.read(_BLOCK)
             if block != _BLANK[: len(block)]:
@@ -148,16 +150,16 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
             at += _BLOCK
 
 
-def _data_from(descriptor: int, at: int) -> int:
-    """The next block that may hold something; -1 at the end."""
+def _next_data(descriptor: int, at: int) -> int:
+    """Return the position of the next block with data; -1 at the end."""
     try:
         return os.lseek(descriptor, at, os.SEEK_DATA) // _BLOCK * _BLOCK
     except OSError:  # ENXIO: nothing but a hole until the end
         return -1
 
 
-def _processor() -> str:
-    """What the processor can do: the layout of weights follows it."""
+def _processor_id() -> str:
+    """Return the features of the processor, which decide the layout of weights."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

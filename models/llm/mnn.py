@@ -57,7 +57,7 @@ class EngineOptions(NamedTuple):
     mapping: Path | None = None
 
     def keys(self) -> dict[str, object]:
-        """As the engine calls them."""
+        """Return the options by the engine's names."""
         found: dict[str, object] = {
             "thread_num": self.threads,
             "max_all_tokens": self.context_tokens,
@@ -70,9 +70,9 @@ class EngineOptions(NamedTuple):
 
 
 class MnnEngine:
-    """A model that is loaded; the contract is models/llm/engine.py's.
+    """A loaded model; see `models.llm.engine.Engine`.
 
-    Nothing here lets go of the interpreter while it computes, so it wants a process of its own.
+    It holds the interpreter lock while it computes, so it needs a process of its own.
 
     Args:
         folder: A converted model, whose files have been verified: a truncated one ends the process.
@@ -95,7 +95,7 @@ class MnnEngine:
         self.mapped = options.mapping is not None
         self._folder = folder.resolve()
         self._logits = np.empty(self.vocabulary, np.float32)
-        with _printing_caught() as said:
+        with _catch_output() as said:
             model = importlib.import_module("MNN.llm").create(str(folder / "config.json"))
             model.set_config(options.keys())
             self._model = model._c_obj  # noqa: SLF001  # the wrapper's load() drops whether it worked
@@ -106,14 +106,14 @@ class MnnEngine:
     def encode(self, text: str) -> list[int]:
         """Text as token numbers; a control token that the text spells out is read as the letters that spell it."""
         cuts = [0, *(found.start() + 1 for found in self._spelt.finditer(text)), len(text)]
-        with _printing_caught():
+        with _catch_output():
             parts = [self._model.tokenizer_encode(text[begin:end]) for begin, end in itertools.pairwise(cuts)]
         return [number for part in parts for number in part if number not in self._control]
 
     def forward(self, numbers: Sequence[int]) -> Logits:
-        """Read on; see Engine."""
+        """Read more tokens; see `Engine`."""
         self._check(numbers)
-        with _printing_caught():
+        with _catch_output():
             if self._forget is not None:
                 self._model.erase_history(self._forget, 0)
                 self._forget = None
@@ -126,7 +126,7 @@ class MnnEngine:
         return self._logits
 
     def rewind(self, to: int) -> None:
-        """Forget; see Engine. It is done with the next forward."""
+        """Drop tokens; see `Engine`. It takes effect with the next forward."""
         if not 0 <= to <= self.held:
             raise EngineError(f"cannot go back to {to} tokens, {self.held} are held")
         if to < self.held:
@@ -136,12 +136,12 @@ class MnnEngine:
     def sleep(self) -> None:
         """Unmap the weights: they stay in the page cache until the system needs the room, and come back by faults."""
         if self.mapped:
-            for begin, size in _mapped(self._folder):
+            for begin, size in _find_mappings(self._folder):
                 _LIBC.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), _MADV_DONTNEED)
         _LIBC.malloc_trim(0)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         del self._model
         _LIBC.malloc_trim(0)
 
@@ -154,15 +154,15 @@ class MnnEngine:
             raise EngineError(f"{self.held} + {len(numbers)} tokens are more than the context of {self.context_tokens}")
 
 
-def version() -> str:
-    """Of the engine."""
+def engine_version() -> str:
+    """Return the version of the engine."""
     from importlib.metadata import version as of  # noqa: PLC0415  # 20 ms that only a conversion and a start need
 
     return f"mnn {of('MNN')}"
 
 
-def _mapped(folder: Path) -> Iterator[tuple[int, int]]:
-    """Address and size of what is mapped, shared, from the files of a folder."""
+def _find_mappings(folder: Path) -> Iterator[tuple[int, int]]:
+    """Yield address and size of each shared mapping of the files of a folder."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) == 6 and fields[5].startswith(f"{folder}/") and fields[1].endswith("s"):  # noqa: PLR2004  # proc(5)
@@ -171,12 +171,12 @@ def _mapped(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def _printing_caught() -> Iterator[Callable[[], str]]:
-    """Keep what native code prints away from standard output, where events may go.
+def _catch_output() -> Iterator[Callable[[], str]]:
+    """Redirect the output of native code away from standard output, which may carry events.
 
-    Lends a function that tells, afterwards, what was printed.
+    Yields a function that returns, afterwards, what was printed.
     """
-    caught, said = _catcher(), [""]
+    caught, said = _output_file(), [""]
     if sys.stdout:
         sys.stdout.flush()
     kept = os.dup(1)
@@ -196,5 +196,5 @@ def _printing_caught() -> Iterator[Callable[[], str]]:
 
 
 @functools.cache
-def _catcher() -> int:
+def _output_file() -> int:
     return os.memfd_create("engine-said", os.MFD_CLOEXEC)

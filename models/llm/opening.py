@@ -1,4 +1,4 @@
-"""From a folder to a model that answers: verified, mapped, tried out, and never one without the others."""
+"""Open a language model: verify its files, map its weights, and try it out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 from models.llm import canary, folder, mapping
 from models.llm.engine import Session
 from models.llm.grammar import Grammars
-from models.llm.mnn import EngineOptions, MnnEngine, version
+from models.llm.mnn import EngineOptions, MnnEngine, engine_version
 from models.llm.writing import write
 from pipeline.core.errors import ModelError
 
@@ -30,19 +30,19 @@ _ENGINE = "mmap, memory low, dynamic_option 2"
 
 
 class LanguageModel(NamedTuple):
-    """A model that answers.
+    """An opened language model.
 
     Attributes:
         name: Its name in the store.
-        version: Its version there.
-        sha256: Of its weights.
-        engine: What computes.
-        session: What it has read.
-        grammars: For answers of a given form.
-        load_s: How long the engine took to load, without verifying.
-        mapped: Whether its weights are mapped from a file, so that the system can take their memory back.
-        canary: What it answered when it was tried out.
-        manifest: What it was made from.
+        version: Its version in the store.
+        sha256: Hash of its weights.
+        engine: The engine.
+        session: The session that reads prompts.
+        grammars: Makes matchers of grammars.
+        load_s: Seconds that the engine took to load, without verification.
+        mapped: Whether its weights are mapped from a file, so that the system can reclaim their memory.
+        canary: The answer of its trial.
+        manifest: Its manifest.
     """
 
     name: str
@@ -59,13 +59,13 @@ class LanguageModel(NamedTuple):
     def write(
         self, parts: Sequence[Part], lark: str, most: int, *, said: list[int] | None = None
     ) -> Generator[None, None, WrittenTokens]:
-        """Read a prompt and write the likeliest answer of a form; one forward before each yield.
+        """Read a prompt and write the likeliest answer of a grammar; one forward before each yield.
 
         Args:
-            parts: The prompt; what never changes first.
+            parts: The prompt, its fixed part first.
             lark: The grammar of the answer.
-            most: Tokens of it, at most.
-            said: Those that were written before it was put aside; those that follow are added.
+            most: Largest number of tokens of the answer.
+            said: Tokens that were written before an interruption; new tokens are appended.
 
         Raises:
             EngineError: The prompt is too long, or the grammar not valid.
@@ -73,7 +73,7 @@ class LanguageModel(NamedTuple):
         return write(self.session, parts, self.grammars.matcher(lark), self.engine.words, most, said=said)
 
     def odds(self, parts: Sequence[Part], one: int, other: int) -> Generator[None, None, float]:
-        """Read a prompt and return how much likelier one next token is than another, as log odds; a forward a yield.
+        """Read a prompt and return the log odds of one next token against another; one forward before each yield.
 
         Raises:
             EngineError: The prompt is too long.
@@ -88,18 +88,18 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
 
     Args:
         model: Its folder, NAME/VERSION below the store.
-        options: How to run it; where its weights are mapped from is decided here.
+        options: Options of the engine; the folder of the mapping is chosen here.
 
     Raises:
-        ModelError: It is damaged, cannot be loaded, or answers nonsense.
+        ModelError: The model is damaged, cannot be loaded, or gives wrong answers.
     """
     name = f"{model.parent.name}/{model.name}"
     try:
-        with mapping.alone(model):
-            engine, load_s, answer = _mapped(model, name, options)
+        with mapping.lock(model):
+            engine, load_s, answer = _load_mapped(model, name, options)
     except OSError as error:
         log.warning("weights_not_mapped", of=name, reason=str(error))
-        engine, load_s, answer = _loaded(model, name, options)
+        engine, load_s, answer = _load(model, name, options)
     manifest = folder.read(model)
     return LanguageModel(
         name=model.parent.name,
@@ -115,35 +115,35 @@ def open_model(model: Path, options: EngineOptions) -> LanguageModel:
     )
 
 
-def _mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
-    """From a mapping that is there, else from one that is made; without one where there is no room for it."""
-    weights = mapping.Mapping(model, f"{version()}, {_ENGINE}")
-    if weights.sealed():
+def _load_mapped(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+    """Load with an existing or a new mapping; without a mapping if there is no room for it."""
+    weights = mapping.Mapping(model, f"{engine_version()}, {_ENGINE}")
+    if weights.is_sealed():
         _verify(model, name, weights=False)
         try:
-            return _tried(model, name, options._replace(mapping=weights.path))
+            return _try_out(model, name, options._replace(mapping=weights.path))
         except ModelError as error:
             log.warning("mapping_discarded", of=name, reason=str(error))
             weights.discard()
     _verify(model, name)
     weights.sweep()  # before there is asked for room
-    if not weights.fits():
+    if not weights.has_room():
         log.warning("weights_not_mapped", of=name, reason="the disk has no room for them: they stay in memory")
-        return _tried(model, name, options)
-    with weights.making() as part:
-        return _tried(model, name, options._replace(mapping=part))
+        return _try_out(model, name, options)
+    with weights.build() as part:
+        return _try_out(model, name, options._replace(mapping=part))
 
 
-def _loaded(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+def _load(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     _verify(model, name)
-    return _tried(model, name, options)
+    return _try_out(model, name, options)
 
 
-def _tried(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
+def _try_out(model: Path, name: str, options: EngineOptions) -> tuple[MnnEngine, float, Canary]:
     began = time.perf_counter()
     engine = MnnEngine(model, options)
     load_s = time.perf_counter() - began
-    return engine, load_s, canary.sing(engine, name)
+    return engine, load_s, canary.try_engine(engine, name)
 
 
 def _verify(model: Path, name: str, *, weights: bool = True) -> None:

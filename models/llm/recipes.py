@@ -1,4 +1,4 @@
-"""Recipes: how each matrix of a model is stored, by the name of its layer."""
+"""Recipes, which say how each matrix of a model is stored, by the name of its layer."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class StorageRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the matrices of some layers are stored.
+    """The rule for storing the matrices of some layers.
 
     Attributes:
         layers: A glob over the names in MNN's graph, e.g. */self_attn/[qkv]_proj/*.
-        keep: The file's own blocks are taken over where MNN can hold their values; only the rest is quantised anew.
-        bits: Of what is quantised anew.
-        block: Values that share a scale; halved until it divides the matrix's columns.
+        keep: Whether the file's own blocks are kept if MNN can hold their values; others are quantised again.
+        bits: Bits of quantised levels.
+        block: Number of values that share a scale; halved until it divides the matrix's columns.
     """
 
     layers: str
@@ -31,26 +31,26 @@ class StorageRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     block: Literal[32, 64, 128] = 32
 
     def form(self, kind: Kind, columns: int, *, merged: bool) -> tuple[repack.Format, bool]:
-        """The format of a matrix, and whether its blocks are taken over.
+        """Return the format of a matrix, and whether its blocks are kept.
 
         Args:
-            kind: How the file stores it.
-            columns: Of the matrix.
-            merged: Something is added to its weights, so that its blocks no longer hold.
+            kind: Kind of its blocks in the file.
+            columns: Number of columns of the matrix.
+            merged: Whether an adapter changes its weights, so that its blocks cannot be kept.
         """
         exact = repack.exact_format(kind)
         if self.keep and exact and not merged:
             return exact, True
-        return repack.fitting(repack.Format(self.bits, self.block), columns), False
+        return repack.fit_block(repack.Format(self.bits, self.block), columns), False
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of rules; the first whose glob fits a layer decides.
 
     Attributes:
-        rules: In order.
-        what: What it is good for.
-        scales: How scales are stored. float16 saves a fifth of the file; the engine computes with float32 either way.
+        rules: The rules, in their order.
+        what: Its purpose, for people.
+        scales: Type of the scales. float16 saves a fifth of the file; the engine computes with float32 either way.
     """
 
     rules: tuple[StorageRule, ...]
@@ -63,7 +63,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.dtype(self.scales)
 
     def rule(self, layer: str) -> StorageRule:
-        """The rule for a layer. Raises ModelError: none fits."""
+        """Return the rule for a layer. Raises ModelError if none fits."""
         for rule in self.rules:
             if fnmatch.fnmatchcase(layer, rule.layers):
                 return rule

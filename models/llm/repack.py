@@ -72,7 +72,7 @@ def exact_format(kind: Kind) -> Format | None:
     return _EXACT[kind][0] if kind in _EXACT else None
 
 
-def repacked(data: NDArray[np.uint8], kind: Kind) -> Quantised:
+def repack(data: NDArray[np.uint8], kind: Kind) -> Quantised:
     """The same values in MNN's levels.
 
     Args:
@@ -91,7 +91,7 @@ def repacked(data: NDArray[np.uint8], kind: Kind) -> Quantised:
     return Quantised(levels.reshape(rows, -1), scales)
 
 
-def values(data: NDArray[np.uint8], kind: Kind) -> NDArray[np.float32]:
+def decode_values(data: NDArray[np.uint8], kind: Kind) -> NDArray[np.float32]:
     """The weights themselves, (rows, columns) float32, a copy.
 
     Args:
@@ -107,10 +107,10 @@ def values(data: NDArray[np.uint8], kind: Kind) -> NDArray[np.float32]:
         return (data.view("<u2").astype(np.uint32) << 16).view(np.float32)
     if kind is Kind.Q6_K:
         return _q6_k(data.reshape(-1, BLOCKS[kind].size)).reshape(rows, -1)
-    return dequantised(repacked(data, kind), _EXACT[kind][0])
+    return dequantise(repack(data, kind), _EXACT[kind][0])
 
 
-def dequantised(quantised: Quantised, form: Format) -> NDArray[np.float32]:
+def dequantise(quantised: Quantised, form: Format) -> NDArray[np.float32]:
     """The weights that levels stand for, (rows, columns) float32."""
     rows = len(quantised.levels)
     signed = quantised.levels.astype(np.float32).reshape(rows, -1, form.block) - np.float32(form.half)
@@ -118,7 +118,7 @@ def dequantised(quantised: Quantised, form: Format) -> NDArray[np.float32]:
     return (signed * scale + middle).reshape(rows, -1)
 
 
-def quantised(weights: NDArray[np.float32], form: Format, scale_type: np.dtype[np.floating]) -> Quantised:
+def quantise(weights: NDArray[np.float32], form: Format, scale_type: np.dtype[np.floating]) -> Quantised:
     """Quantise weights, each block between its least and its greatest.
 
     Scale and middle are rounded to the type in which they will be stored before levels are chosen, so that the levels
@@ -136,15 +136,15 @@ def quantised(weights: NDArray[np.float32], form: Format, scale_type: np.dtype[n
     top = np.float32((1 << form.bits) - 1)
     blocks = weights.reshape(rows, columns // form.block, form.block)
     least = blocks.min(-1, keepdims=True)
-    scale = _stored((blocks.max(-1, keepdims=True) - least) / top, scale_type)
-    middle = _stored(least + form.half * scale, scale_type)
+    scale = _round_to((blocks.max(-1, keepdims=True) - least) / top, scale_type)
+    middle = _round_to(least + form.half * scale, scale_type)
     # a block of one value has scale 0: its levels are `half`, its middle the value
     steps = (blocks - middle) / np.where(scale == 0, np.float32(1), scale)
     levels = np.rint(steps + form.half).clip(0, top).astype(np.uint8)
     return Quantised(levels.reshape(rows, columns), np.concatenate([middle, scale], axis=-1))
 
 
-def fitting(form: Format, columns: int) -> Format:
+def fit_block(form: Format, columns: int) -> Format:
     """The format with its block halved until it divides the columns."""
     block = form.block
     while columns % block:
@@ -152,12 +152,12 @@ def fitting(form: Format, columns: int) -> Format:
     return Format(form.bits, block)
 
 
-def packed(levels: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+def pack(levels: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
     """Levels as MNN's file holds them: a byte each, or two to a byte, the first in the high nibble."""
     return levels if bits == 8 else (levels[:, 0::2] << np.uint8(4)) | levels[:, 1::2]  # noqa: PLR2004  # a byte
 
 
-def header(rows: int, columns: int, bits: int) -> bytes:
+def make_header(rows: int, columns: int, bits: int) -> bytes:
     """What stands before a matrix's levels: its shape, and the value of each level, in order.
 
     Returns:
@@ -174,7 +174,7 @@ def is_wide(rows: int, columns: int) -> bool:
     return max(rows, columns) > _LARGEST_NARROW
 
 
-def _stored(numbers: NDArray[np.float32], kind: np.dtype[np.floating]) -> NDArray[np.float32]:
+def _round_to(numbers: NDArray[np.float32], kind: np.dtype[np.floating]) -> NDArray[np.float32]:
     with np.errstate(over="ignore", invalid="ignore"):
         found = numbers.astype(kind).astype(np.float32)
     if not np.isfinite(found).all():
@@ -186,44 +186,46 @@ _Parts = tuple["NDArray[np.uint8]", "NDArray[np.float32]", "NDArray[np.float32]"
 """Levels of whole blocks, in the order of the row, with middle and scale of each 32 values."""
 
 
-def _half(columns: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _read_half(columns: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Two bytes of each block as a float16, (blocks, 1)."""
     return np.ascontiguousarray(columns).view("<f2").astype(np.float32)
 
 
-def _nibbles(packed_levels: NDArray[np.uint8], axis: int = 1) -> NDArray[np.uint8]:
+def _read_nibbles(packed_levels: NDArray[np.uint8], axis: int = 1) -> NDArray[np.uint8]:
     """Low nibbles, then high ones."""
     return np.concatenate([packed_levels & 15, packed_levels >> 4], axis=axis)
 
 
-def _fifth_bits(columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _read_fifth_bits(columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """One bit for each of 32 values, as what it adds to a level."""
     return np.unpackbits(columns, axis=1, bitorder="little") << np.uint8(4)
 
 
 def _q4_0(blocks: NDArray[np.uint8]) -> _Parts:
-    scale = _half(blocks[:, 0:2])
-    return _nibbles(blocks[:, 2:]), np.zeros_like(scale), scale
+    scale = _read_half(blocks[:, 0:2])
+    return _read_nibbles(blocks[:, 2:]), np.zeros_like(scale), scale
 
 
 def _q4_1(blocks: NDArray[np.uint8]) -> _Parts:
-    scale, least = _half(blocks[:, 0:2]), _half(blocks[:, 2:4])
-    return _nibbles(blocks[:, 4:]), least + 8 * scale, scale
+    scale, least = _read_half(blocks[:, 0:2]), _read_half(blocks[:, 2:4])
+    return _read_nibbles(blocks[:, 4:]), least + 8 * scale, scale
 
 
 def _q5_0(blocks: NDArray[np.uint8]) -> _Parts:
-    scale = _half(blocks[:, 0:2])
-    levels = (_nibbles(blocks[:, 6:]) | _fifth_bits(blocks[:, 2:6])) + np.uint8(112)  # 16 of 32 becomes 128 of 256
+    scale = _read_half(blocks[:, 0:2])
+    levels = (_read_nibbles(blocks[:, 6:]) | _read_fifth_bits(blocks[:, 2:6])) + np.uint8(
+        112
+    )  # 16 of 32 becomes 128 of 256
     return levels, np.zeros_like(scale), scale
 
 
 def _q5_1(blocks: NDArray[np.uint8]) -> _Parts:
-    levels = (_nibbles(blocks[:, 8:]) | _fifth_bits(blocks[:, 4:8])) + np.uint8(128)  # 0 becomes 128 of 256
-    return levels, _half(blocks[:, 2:4]), _half(blocks[:, 0:2])
+    levels = (_read_nibbles(blocks[:, 8:]) | _read_fifth_bits(blocks[:, 4:8])) + np.uint8(128)  # 0 becomes 128 of 256
+    return levels, _read_half(blocks[:, 2:4]), _read_half(blocks[:, 0:2])
 
 
 def _q8_0(blocks: NDArray[np.uint8]) -> _Parts:
-    scale = _half(blocks[:, 0:2])
+    scale = _read_half(blocks[:, 0:2])
     return blocks[:, 2:] ^ np.uint8(128), np.zeros_like(scale), scale
 
 
@@ -232,12 +234,12 @@ def _k_scales(blocks: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[n
     low, middle, high = blocks[:, 4:8], blocks[:, 8:12], blocks[:, 12:16]
     scale = np.concatenate([low & 63, (high & 15) | ((low >> 6) << 4)], axis=1).astype(np.float32)
     least = np.concatenate([middle & 63, (high >> 4) | ((middle >> 6) << 4)], axis=1).astype(np.float32)
-    return _half(blocks[:, 0:2]) * scale, -_half(blocks[:, 2:4]) * least
+    return _read_half(blocks[:, 0:2]) * scale, -_read_half(blocks[:, 2:4]) * least
 
 
 def _k_nibbles(columns: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """(blocks, 8, 32): each 32 bytes hold one sub-block in their low and the next in their high nibbles."""
-    return _nibbles(columns.reshape(-1, 4, 1, 32), axis=2).reshape(-1, 8, 32)
+    return _read_nibbles(columns.reshape(-1, 4, 1, 32), axis=2).reshape(-1, 8, 32)
 
 
 def _q4_k(blocks: NDArray[np.uint8]) -> _Parts:
@@ -254,11 +256,11 @@ def _q5_k(blocks: NDArray[np.uint8]) -> _Parts:
 def _q6_k(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
     """(blocks, 256) float32: four low bits in 128 bytes, two high ones in 64, 16 scales of int8, one of float16."""
     count = len(blocks)
-    low = _nibbles(blocks[:, :128].reshape(count, 2, 1, 64), axis=2).reshape(count, 2, 4, 32)
+    low = _read_nibbles(blocks[:, :128].reshape(count, 2, 1, 64), axis=2).reshape(count, 2, 4, 32)
     shifts = np.array([0, 2, 4, 6], np.uint8).reshape(1, 1, 4, 1)
     high = (blocks[:, 128:192].reshape(count, 2, 1, 32) >> shifts) & 3
     signed = (low | (high << 4)).astype(np.int8) - np.int8(32)
-    scale = _half(blocks[:, 208:210]) * blocks[:, 192:208].view(np.int8)
+    scale = _read_half(blocks[:, 208:210]) * blocks[:, 192:208].view(np.int8)
     return (signed.reshape(count, 16, 16) * scale.reshape(count, 16, 1)).astype(np.float32).reshape(count, 256)
 
 

@@ -88,7 +88,7 @@ class TokenVocabulary(NamedTuple):
         return [number for number, kind in enumerate(self.types) if kind in types]
 
 
-def vocabulary(model: Gguf) -> TokenVocabulary:
+def read_vocabulary(model: Gguf) -> TokenVocabulary:
     """Read the vocabulary of a model.
 
     Raises:
@@ -116,7 +116,7 @@ def vocabulary(model: Gguf) -> TokenVocabulary:
     return found
 
 
-def mtok(words: TokenVocabulary) -> bytes:
+def encode_mtok(words: TokenVocabulary) -> bytes:
     """The file tokenizer.mtok.
 
     Raises:
@@ -128,21 +128,21 @@ def mtok(words: TokenVocabulary) -> bytes:
     parts = [f"{_MAGIC} {_PIPELINE}\n{counts}\n{numbers}\n".encode(), b"\0"]  # 0: no normaliser
     parts += [
         struct.pack("<BI", _SEQUENCE, len(words.steps)) if len(words.steps) > 1 else b"",
-        *map(_step, words.steps),
+        *map(_encode_step, words.steps),
     ]
-    parts += [*_merging(words), b"\0"]  # 0: decodes bytes
+    parts += [*_bpe_model(words), b"\0"]  # 0: decodes bytes
     parts.append(struct.pack("<I", len(words.added)))
     for number in words.added:
         control = words.types[number] == _CONTROL
-        parts.append(struct.pack("<IBBB", number, control, 0, 0) + _text(words.tokens[number]))
+        parts.append(struct.pack("<IBBB", number, control, 0, 0) + _encode_text(words.tokens[number]))
     template = words.template.encode()
-    parts += [struct.pack("<I", len(template)), template, _text(words.tokens[words.end]), b"\0"]
-    parts.append(_text("" if words.begin is None else words.tokens[words.begin]))
+    parts += [struct.pack("<I", len(template)), template, _encode_text(words.tokens[words.end]), b"\0"]
+    parts.append(_encode_text("" if words.begin is None else words.tokens[words.begin]))
     return b"".join(parts)
 
 
 def read(path: Path) -> TokenVocabulary:
-    """Read a file that `mtok` wrote: a converted model has no GGUF beside it.
+    """Read a file that `encode_mtok` wrote: a converted model has no GGUF beside it.
 
     Raises:
         ModelError: It cannot be read, or is no such file.
@@ -168,7 +168,7 @@ class TokenDecoder:
 
     def feed(self, number: int) -> str:
         """The characters that are complete with this token. Raises IndexError for a number out of the vocabulary."""
-        return self._pending.decode(spelt(self._words, number))
+        return self._pending.decode(token_text(self._words, number))
 
     def finish(self) -> str:
         """What is left of a character that never became complete, as U+FFFD; ready for another text."""
@@ -181,19 +181,19 @@ class TokenDecoder:
         return "".join(map(self.feed, numbers)) + self.finish()
 
 
-def token_bytes(words: TokenVocabulary) -> list[bytes]:
+def all_token_bytes(words: TokenVocabulary) -> list[bytes]:
     """The bytes of every token, by number; 0.2 s for 152 000."""
-    return [spelt(words, number) for number in range(len(words.tokens))]
+    return [token_text(words, number) for number in range(len(words.tokens))]
 
 
-def spelt(words: TokenVocabulary, number: int) -> bytes:
+def token_text(words: TokenVocabulary, number: int) -> bytes:
     """The bytes of a token; none for control tokens. Raises IndexError for a number out of the vocabulary.
 
     Tokens that are matched as a whole are spelt in plain characters, all others in GPT-2's.
     """
     if number < 0:
         raise IndexError(number)
-    token, kind, values = words.tokens[number], words.types[number], _values()
+    token, kind, values = words.tokens[number], words.types[number], _byte_values()
     if kind == _CONTROL:
         return b""
     if kind == _USER_DEFINED or not all(character in values for character in token):
@@ -202,13 +202,13 @@ def spelt(words: TokenVocabulary, number: int) -> bytes:
 
 
 @functools.cache
-def _values() -> dict[str, int]:
+def _byte_values() -> dict[str, int]:
     """The bytes that GPT-2's characters stand for."""
-    return {character: value for value, character in _spelling().items()}
+    return {character: value for value, character in _byte_characters().items()}
 
 
 @functools.cache
-def _spelling() -> dict[int, str]:
+def _byte_characters() -> dict[int, str]:
     """GPT-2's characters for bytes (openai/gpt-2, encoder.py, MIT): printable ones stand for themselves."""
     printable = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
     others = iter(range(256, 512))
@@ -293,7 +293,7 @@ def _check(words: TokenVocabulary, model: Gguf) -> None:
         raise ModelError(f"{model.path}: its vocabulary has tokens that are no text: use an undamaged copy")
 
 
-def _merging(words: TokenVocabulary) -> list[bytes]:
+def _bpe_model(words: TokenVocabulary) -> list[bytes]:
     """The model proper: tokens by their bytes, merges by the numbers of what they join."""
     numbers = {token: number for number, token in enumerate(words.tokens)}
     rules = []
@@ -309,12 +309,12 @@ def _merging(words: TokenVocabulary) -> list[bytes]:
     return parts
 
 
-def _step(step: _Step) -> bytes:
+def _encode_step(step: _Step) -> bytes:
     if step[0] == "bytes":
         return struct.pack("<BB", _BYTES, step[1])
-    return bytes([_SPLIT]) + _text(step[1]) + b"\0\0"  # not inverted; what matches becomes a piece of its own
+    return bytes([_SPLIT]) + _encode_text(step[1]) + b"\0\0"  # not inverted; what matches becomes a piece of its own
 
 
-def _text(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     data = text.encode()
     return struct.pack("<H", len(data)) + data

@@ -71,7 +71,7 @@ class Linear(NamedTuple):
     @property
     def header(self) -> bytes:
         """What stands before the levels."""
-        return repack.header(*self.tensor.shape, self.form.bits)
+        return repack.make_header(*self.tensor.shape, self.form.bits)
 
     @property
     def blocks(self) -> int:
@@ -148,7 +148,7 @@ def plan(model: Gguf, graph: MnnGraph, shape: layout.Shape, recipe: Recipe, adap
     Raises:
         ModelError: A tensor is missing or does not fit the graph, or the adapter does not fit the model.
     """
-    epsilon, frequencies = layout.constants(model, shape)
+    epsilon, frequencies = layout.norm_constants(model, shape)
     doubled = f"{layout.OUTPUT}.weight" in model.tensors
     planner = _Planner(model, graph, shape, recipe, adapter, tied=not doubled)
     parts: list[Norm | Linear] = []
@@ -160,7 +160,7 @@ def plan(model: Gguf, graph: MnnGraph, shape: layout.Shape, recipe: Recipe, adap
         elif op.kind is OpKind.BLOB and (old := graph.floats(op)):
             _set_frequencies(graph, op, old, frequencies)
     planner.check_all_added()
-    tied = not doubled or _same_matrix(model)
+    tied = not doubled or _is_tied(model)
     return WeightPlan(graph, tuple(parts), tied, recipe.scale_type, adapter)
 
 
@@ -191,7 +191,7 @@ def write(planned: WeightPlan, file: BinaryIO, report: Callable[[int], None]) ->
         planned.graph.set_matrix(part.op, matrix)
         place = write_matrix(part, planned, file, report, place)
         if part.op.name == layout.LM_HEAD and planned.tied:
-            tied = embedding_place(part, matrix)
+            tied = embedding_location(part, matrix)
         report(place)
     return tied
 
@@ -217,16 +217,16 @@ def write_matrix(
     """
     place += file.write(part.header)
     scales = []
-    for first, last in _slices(*part.tensor.shape):
-        found = _rows(part, planned, first, last)
-        place += file.write(np.ascontiguousarray(repack.packed(found.levels, part.form.bits)).data)
+    for first, last in _row_slices(*part.tensor.shape):
+        found = _quantise_rows(part, planned, first, last)
+        place += file.write(np.ascontiguousarray(repack.pack(found.levels, part.form.bits)).data)
         scales.append(found.scales.astype(planned.scale_type))
         report(place)
     place += file.write(np.concatenate(scales).data)
     return place + file.write(part.bias.data)
 
 
-def embedding_place(head: Linear, matrix: Matrix) -> list[int]:
+def embedding_location(head: Linear, matrix: Matrix) -> list[int]:
     """Where embeddings are found in the output's matrix, as llm_config.json's tie_embeddings names it."""
     levels, scales = matrix.offset + len(head.header), matrix.offset + matrix.weight_bytes
     found = [levels, scales, matrix.scale_bytes, matrix.bits, head.form.block]
@@ -237,8 +237,8 @@ def write_embedding(model: Gguf, file: BinaryIO) -> None:
     """Write the embedding as bfloat16, rounded to nearest even, (tokens, hidden), for a model that is not tied."""
     tensor = model.tensor(f"{layout.EMBEDDING}.weight")
     file.writelines(
-        repack.bfloat16(repack.values(tensor.data[first:last], tensor.kind)).tobytes()
-        for first, last in _slices(*tensor.shape)
+        repack.bfloat16(repack.decode_values(tensor.data[first:last], tensor.kind)).tobytes()
+        for first, last in _row_slices(*tensor.shape)
     )
 
 
@@ -311,7 +311,7 @@ class _Planner:
         tensor = self._model.tensor(name)
         if tensor.shape != (1, size) or tensor.kind not in {Kind.F32, Kind.F16, Kind.BF16}:
             raise self._unfit(f"its {name} is {tensor.shape} of {tensor.kind.name}, not {size} plain numbers")
-        found: NDArray[np.float32] = repack.values(tensor.data, tensor.kind)[0]
+        found: NDArray[np.float32] = repack.decode_values(tensor.data, tensor.kind)[0]
         return found
 
     def _unfit(self, what: str) -> ModelError:
@@ -326,28 +326,28 @@ def _set_frequencies(graph: MnnGraph, op: Op, old: tuple[float, ...], frequencie
     graph.set_floats(op, frequencies.tolist())
 
 
-def _rows(part: Linear, planned: WeightPlan, first: int, last: int) -> repack.Quantised:
+def _quantise_rows(part: Linear, planned: WeightPlan, first: int, last: int) -> repack.Quantised:
     """Some rows of a matrix, as they will be stored."""
     source = part.tensor.data[first:last] if part.order is None else part.tensor.data[part.order[first:last]]
     if part.kept:
-        return repack.repacked(source, part.tensor.kind)
-    weights = repack.values(source, part.tensor.kind)
+        return repack.repack(source, part.tensor.kind)
+    weights = repack.decode_values(source, part.tensor.kind)
     if part.layer and planned.adapter:
         weights += planned.adapter.delta(part.layer, first, last)
-    return repack.quantised(weights, part.form, planned.scale_type)
+    return repack.quantise(weights, part.form, planned.scale_type)
 
 
-def _slices(rows: int, columns: int) -> Iterator[tuple[int, int]]:
+def _row_slices(rows: int, columns: int) -> Iterator[tuple[int, int]]:
     step = max(1, _WEIGHTS_AT_ONCE // columns)
     for first in range(0, rows, step):
         yield first, min(rows, first + step)
 
 
-def _same_matrix(model: Gguf) -> bool:
+def _is_tied(model: Gguf) -> bool:
     """Whether the output's matrix is the embedding, stored a second time with more bits, as some files have it."""
     embedding, output = (model.tensor(f"{name}.weight") for name in (layout.EMBEDDING, layout.OUTPUT))
     if embedding.shape != output.shape:
         return False
     rows = np.linspace(0, embedding.shape[0] - 1, _TIED_ROWS).astype(int)
-    one, other = (repack.values(tensor.data[rows], tensor.kind) for tensor in (embedding, output))
+    one, other = (repack.decode_values(tensor.data[rows], tensor.kind) for tensor in (embedding, output))
     return bool(np.linalg.norm(one - other) < _TIED_DISTANCE * np.linalg.norm(other))

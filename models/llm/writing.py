@@ -1,4 +1,4 @@
-"""One answer of a language model, a forward at a time: whoever drives it may stop between any two."""
+"""Write an answer of a language model, one forward at a time, so that it can be interrupted."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class WrittenTokens(NamedTuple):
-    """An answer.
+    """A written answer.
 
     Attributes:
-        text: What was written.
-        complete: Whether the grammar was fulfilled; else there was no room for more.
-        prompt: Tokens of the prompt.
-        cached: Those of them that had been read before.
-        output: Tokens of the answer.
-        ttft_ms: Working time to the first token: what passed between two steps is not in it.
+        text: The text.
+        complete: Whether the grammar is fulfilled; else there was no room for more tokens.
+        prompt: Number of tokens of the prompt.
+        cached: Number of those that were cached.
+        output: Number of tokens of the answer.
+        ttft_ms: Working time to the first token, without pauses between steps.
         decode_tok_s: Tokens a second after the first.
     """
 
@@ -48,16 +48,16 @@ def write(
 ) -> Generator[None, None, WrittenTokens]:
     """Read a prompt and write the likeliest answer that the grammar allows; one forward before each yield.
 
-    Tokens that the grammar leaves no choice about are read together and cost next to nothing. An answer that was put
-    aside goes on where it was: what was said of it is read again with the prompt, many tokens at a time.
+    Tokens without a choice are read together and cost almost nothing. To continue an interrupted answer,
+    its tokens are read again with the prompt, many at a time.
 
     Args:
-        session: Of the model.
-        parts: The prompt; what never changes first.
-        matcher: The grammar, at its beginning.
+        session: The model's session.
+        parts: The prompt, its fixed part first.
+        matcher: A new matcher of the grammar.
         words: The vocabulary.
-        most: Tokens of the answer, at most.
-        said: Those that were written before it was put aside; those that follow are added. None: it is begun.
+        most: Largest number of tokens of the answer.
+        said: Tokens that were written before an interruption; new tokens are appended. None: a new answer.
     """
     watch, said = _Watch(), [] if said is None else said
     matcher.resume(said)
@@ -66,10 +66,10 @@ def write(
         yield
         watch.go()
     first_s = watch.worked_s
-    while not matcher.ended and len(said) < most:
-        chosen = matcher.forced() or [matcher.best(session.logits)]
+    while not matcher.is_finished and len(said) < most:
+        chosen = matcher.take_forced() or [matcher.take_best(session.logits)]
         said += chosen
-        if matcher.ended or len(said) >= most or session.room < len(chosen):
+        if matcher.is_finished or len(said) >= most or session.room < len(chosen):
             break
         for _ in session.say(chosen):
             watch.pause()
@@ -80,7 +80,7 @@ def write(
     decoding_s = watch.worked_s - first_s
     return WrittenTokens(
         text=TokenDecoder(words).text(number for number in said if number not in stops),
-        complete=matcher.ended,
+        complete=matcher.is_finished,
         prompt=sum(map(len, parts)),
         cached=session.cached,
         output=len(said),

@@ -1,4 +1,4 @@
-"""A language model measured on this device, compared with the last time, and kept."""
+"""Measure a language model on this device, compare with the last measurement, and save the result."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 JSON, MARKDOWN = "baseline.json", "baseline.md"
 
 
-class Measured(NamedTuple):
-    """What was measured.
+class Measurement(NamedTuple):
+    """A measurement and its files.
 
     Attributes:
-        baseline: All of it.
-        changes: To what was measured before, in percent, by threads and measure.
-        files: Where it is kept: for programs, for people.
+        baseline: The measured values.
+        changes: Changes since the last measurement in percent, by threads and measure.
+        files: The JSON file and the Markdown file.
     """
 
     baseline: Baseline
@@ -46,46 +46,46 @@ def measure(
     threads: tuple[int, ...],
     rounds: int,
     report: Callable[[str, int, int], None],
-) -> Measured:
-    """Measure a language model, compare it with what was measured before on this device, and keep it.
+) -> Measurement:
+    """Measure a language model, compare it with the last measurement on this device, and save the result.
 
     Args:
-        site: Whose models.
-        name: Which, NAME or NAME/VERSION; empty: the one in use.
-        out: Folder of both files; None: below the state folder.
-        threads: Numbers of threads to compute with.
-        rounds: Of which medians are taken.
-        report: Called with what is being done, how many steps are done, and of how many.
+        site: The site whose models are used.
+        name: NAME or NAME/VERSION of the model; empty: the one in use.
+        out: Folder for both files; None: below the state folder.
+        threads: Numbers of threads to measure with.
+        rounds: Number of rounds; medians of them are reported.
+        report: Called with the step's name, the number of finished steps and of all steps.
 
     Raises:
-        ConfigError: There is no such model, or what is kept there is of another device or model.
-        ModelError: It cannot be measured, or its manifest cannot be read.
-        OSError: It cannot be kept.
+        ConfigError: There is no such model, or the saved measurement is of another device or model.
+        ModelError: The model cannot be measured, or its manifest cannot be read.
+        OSError: The result cannot be saved.
     """
     store = site.writable_models() if out is None else site.models
-    chosen = store.chosen(name)
+    chosen = store.choose(name)
     if chosen is None:
         raise ConfigError("no language model is in use: name one, or choose one with `pipeline models use NAME`")
-    subject = _subject(chosen)
+    subject = _read_subject(chosen)
     folder = out or store.root.parent / "baselines" / chosen.name / chosen.version
     device = measuring.device()
     before = measuring.before(folder / JSON, device, subject.sha256)
     options = BenchOptions(threads, rounds, site.settings.describe.context_tokens)
     found = measuring.measure(chosen.path, subject, device, options, report)
     changes = baseline.changes(before, found)
-    return Measured(found, changes, keep(found, changes, folder))
+    return Measurement(found, changes, save(found, changes, folder))
 
 
-def keep(found: Baseline, changes: dict[int, dict[str, float]], folder: Path) -> tuple[Path, Path]:
-    """Write both files; whoever reads them meanwhile sees the old ones or the new ones. Raises OSError."""
+def save(found: Baseline, changes: dict[int, dict[str, float]], folder: Path) -> tuple[Path, Path]:
+    """Write both files, each atomically. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     files.replace(folder / JSON, msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     files.replace(folder / MARKDOWN, texts.markdown(found, changes).encode())
     return folder / JSON, folder / MARKDOWN
 
 
-def _subject(chosen: Installed) -> Subject:
-    """What is said of a model that is measured. Raises ModelError: its manifest cannot be read."""
+def _read_subject(chosen: Installed) -> Subject:
+    """Read from its manifest which model is measured. Raises ModelError if it cannot be read."""
     manifest = models.read(chosen.path)
     weights = manifest.weights
     return Subject(chosen.name, chosen.version, weights.sha256, manifest.recipe, weights.bytes)

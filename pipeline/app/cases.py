@@ -1,4 +1,4 @@
-"""Incidents from files, whoever wrote them: facts of other trackers have words that are in no vocabulary of ours."""
+"""Read incidents from files of this program or of other trackers, which may use words that are not ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import msgspec
 
 from pipeline.core import vocabulary
-from pipeline.core.decoding import convert, decode_whole, lines
+from pipeline.core.decoding import convert, decode_whole, read_lines
 from pipeline.core.errors import ConfigError, DamagedError
 from pipeline.core.facts import Facts
 from pipeline.core.incident.eventfiles import Head, Rank, Reader, rank
@@ -19,31 +19,32 @@ if TYPE_CHECKING:
 
 
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
-_CLOSED = {"light": get_args(vocabulary.Light)}
-_CLOSED_OF_TRACK = {"direction": get_args(vocabulary.Direction), "speed": get_args(vocabulary.Speed)}
+_VOCABULARIES = {"light": get_args(vocabulary.Light)}
+_TRACK_VOCABULARIES = {"direction": get_args(vocabulary.Direction), "speed": get_args(vocabulary.Speed)}
 
 
-def facts(row: dict[str, Any]) -> Facts:
-    """Turn a table into facts; a value that is in no vocabulary of ours becomes the first one of it.
+def parse_facts(row: dict[str, Any]) -> Facts:
+    """Turn a JSON table into facts; an unknown value becomes the first of its vocabulary.
 
     Raises:
-        msgspec.ValidationError: It is not the table of an incident.
-        KeyError, TypeError: The same.
+        msgspec.ValidationError, KeyError, TypeError: It is not the table of an incident.
     """
-    closed = _closed(row, _CLOSED) | {"track": row["track"] | _closed(row["track"], _CLOSED_OF_TRACK)}
+    closed = _known_values(row, _VOCABULARIES) | {
+        "track": row["track"] | _known_values(row["track"], _TRACK_VOCABULARIES)
+    }
     found = convert(row | closed, Facts)
     if found.local_time and not _CLOCK.fullmatch(found.local_time):
         raise msgspec.ValidationError(f"local_time is {found.local_time!r:.40}, write HH:MM")
     return found
 
 
-def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read JSON lines with their numbers.
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, with their line numbers from 1.
 
     Raises:
         DamagedError: A line is no JSON object.
     """
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if line is not None and not line.strip():
             continue
         try:
@@ -54,8 +55,8 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             ) from error
 
 
-class _Past(Head, frozen=True):
-    """What is read here of an event, or of a line with `id` and `facts`."""
+class _PastEvent(Head, frozen=True):
+    """The needed part of an event, or of a line with `id` and `facts`."""
 
     type: str = ""
     source: str = ""
@@ -65,30 +66,34 @@ class _Past(Head, frozen=True):
 
     @property
     def facts_or_none(self) -> Facts | None:
-        """Its facts; None: it is an event of a camera or of the system. Raises msgspec.DecodeError."""
+        """Its facts; None for an event of a camera or of the system.
+
+        Raises:
+            msgspec.ValidationError, KeyError, TypeError: The facts cannot be read.
+        """
         found = self.data.get("facts") if isinstance(self.data, dict) else self.facts
-        return facts(found) if isinstance(found, dict) else None
+        return parse_facts(found) if isinstance(found, dict) else None
 
     def check(self) -> None:
-        """Raise msgspec.DecodeError where its facts cannot be read."""
+        """Raise msgspec.DecodeError if the facts cannot be read."""
         try:
             _ = self.facts_or_none
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise msgspec.DecodeError(str(error)) from error
 
 
-def past(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
-    """Read past incidents: events of the product, of each that with facts that holds; or lines with `id` and `facts`.
+def read_past_incidents(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
+    """Read the ids and newest facts of all incidents from events, or from lines with `id` and `facts`.
 
     Args:
-        reader: Of the file and those put away beside it; lines that cannot be read, it names.
-        camera: That is said to have seen them all, as a recording is named after its file; empty: who did.
+        reader: Reads the file and the rotated files beside it, and reports unreadable lines.
+        camera: Name to use for the camera of all incidents, as recordings are named after files; empty: unchanged.
 
     Raises:
         ConfigError: There is no incident.
     """
     found: dict[tuple[str, str], tuple[Rank, Facts]] = {}
-    for number, (_, event) in enumerate(reader.events(_Past), 1):
+    for number, (_, event) in enumerate(reader.events(_PastEvent), 1):
         if (facts := event.facts_or_none) is None:
             continue
         key, ranked = (event.source, event.subject or str(event.id or number)), rank(event.type, event)
@@ -102,5 +107,5 @@ def past(reader: Reader, camera: str = "") -> list[tuple[str, Facts]]:
     return [(key[1], one) for key, (_, one) in found.items()]
 
 
-def _closed(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+def _known_values(row: dict[str, Any], vocabularies: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     return {name: row[name] if row[name] in words else words[0] for name, words in vocabularies.items()}

@@ -1,4 +1,4 @@
-"""A configuration looked over before a daemon has it: settings, rules, lists, the encoder, and what it comes to."""
+"""Check a configuration before a daemon uses it: settings, rules, filter lists, encoder, and their consequences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from models.encoders import checking
 from pipeline.app import encoders
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import areas
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.verdict import outcomes
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from pipeline.core.vocabulary import CameraId
 
 
-class Silent(NamedTuple):
-    """An area, and the kinds of things there that nobody is told of at any time.
+class QuietArea(NamedTuple):
+    """An area, and the kinds of things there that never lead to a notification.
 
     Attributes:
-        camera: Which.
-        place: The name of the area.
-        zone: Whether it was drawn by somebody, rather than being the rest of the picture.
-        kinds: In words; there may be none.
+        camera: The camera's name.
+        place: The area's name.
+        zone: Whether the area is a drawn zone; else it is the rest of the picture.
+        kinds: Kinds of things, such as `person`; may be empty.
     """
 
     camera: str
@@ -40,19 +40,19 @@ class Silent(NamedTuple):
     kinds: tuple[str, ...]
 
 
-class Checked(NamedTuple):
-    """A configuration that is valid, and what it does.
+class CheckedConfiguration(NamedTuple):
+    """A valid configuration, and its consequences.
 
     Attributes:
         path: Its file.
-        settings: Without passwords.
-        digest: Names it in events.
-        areas: Of all cameras, with their cameras.
-        outcomes: What the rules make of every kind of thing, in every area, at every time.
-        silent: What nobody is told of, by area.
-        loud: The actions that somebody is told of.
-        of_file: Warnings about the file: passwords that others may read, keys that mean nothing any more.
-        of_settings: Warnings about what is allowed, but hardly meant.
+        settings: The settings, without passwords.
+        digest: The hash that names the settings in events.
+        areas: Pairs of camera and area, of all cameras.
+        outcomes: The verdict of the rules for every kind of thing, in every area, at every time.
+        silent: For each area, the kinds that never lead to a notification.
+        loud: The actions that notify somebody.
+        of_file: Warnings about the file: readable passwords, outdated keys.
+        of_settings: Warnings about settings that are valid but probably mistakes.
     """
 
     path: Path
@@ -60,62 +60,62 @@ class Checked(NamedTuple):
     digest: str
     areas: tuple[tuple[CameraId, Area], ...]
     outcomes: list[Outcome]
-    silent: tuple[Silent, ...]
+    silent: tuple[QuietArea, ...]
     loud: tuple[str, ...]
     of_file: tuple[str, ...]
     of_settings: tuple[str, ...]
 
 
-def check(site: Site) -> Checked:
-    """Look a site's configuration over.
+def check(site: Site) -> CheckedConfiguration:
+    """Check a site's configuration, the files that it names, and the encoder.
 
     Args:
-        site: Opened with a file.
+        site: A site with a configuration file.
 
     Raises:
-        ConfigError: Something is wrong with it, with a file that it names, or with the encoder.
+        ConfigError: The configuration, a file that it names, or the encoder is wrong.
     """
     _, book, _ = site.settings, site.rulebook, site.filters
     _check_encoder(site)
-    return described(site, book)
+    return describe_configuration(site, book)
 
 
-def described(site: Site, book: Rulebook) -> Checked:
-    """Say what a valid configuration does, by some rules. Raises ConfigError."""
+def describe_configuration(site: Site, book: Rulebook) -> CheckedConfiguration:
+    """Describe what a valid configuration does under the rules of `book`. Raises ConfigError."""
     assert site.config is not None
     settings = site.settings
-    found = list(outcomes.outcomes(settings, book))
-    return Checked(
+    found = list(outcomes.find_outcomes(settings, book))
+    return CheckedConfiguration(
         path=site.config,
         settings=settings.without_passwords(),
         digest=settings.digest(),
         areas=tuple((name, area) for name in settings.cameras for area in areas.areas(settings, name).values()),
         outcomes=found,
-        silent=tuple(_silent(found)),
-        loud=tuple(action for action in book.words.action if book.loud(action)),
+        silent=tuple(_find_quiet_areas(found)),
+        loud=tuple(action for action in book.words.action if book.is_loud(action)),
         of_file=tuple(site.warnings()),
-        of_settings=tuple(_hardly_meant(settings)),
+        of_settings=tuple(_find_suspicious_settings(settings)),
     )
 
 
 def _check_encoder(site: Site) -> None:
-    """Refuse what is wrong with an encoder, as far as it can be known here."""
+    """Raise ConfigError for problems of the encoder that can be found without running it."""
     table, file = site.settings.encode, site.configuration
-    problems = list(checking.problems(table))
-    if not problems and (fault := encoders.unopened(table)):
+    problems = list(checking.find_problems(table))
+    if not problems and (fault := encoders.find_broken_file(table)):
         problems = [fault]
     if problems and file is not None:
         raise ConfigError("\n".join(f"{file.at(key)}: {key}: {text}" for key, text in problems))
 
 
-def _silent(found: list[Outcome]) -> Iterator[Silent]:
+def _find_quiet_areas(found: list[Outcome]) -> Iterator[QuietArea]:
     zones = {(one.camera, one.place): one.zone for one in found}
-    for (camera, place), kinds in outcomes.silent(found).items():
-        yield Silent(camera, place, zones[camera, place], kinds)
+    for (camera, place), kinds in outcomes.find_quiet_kinds(found).items():
+        yield QuietArea(camera, place, zones[camera, place], kinds)
 
 
-def _hardly_meant(settings: Settings) -> Iterator[str]:
-    """What is allowed, but hardly meant."""
+def _find_suspicious_settings(settings: Settings) -> Iterator[str]:
+    """Yield warnings about valid settings that are probably mistakes."""
     if not settings.cameras:
         yield "no cameras: nothing to run"
     if settings.encode.artefact and settings.encode.backend == "cpu":
@@ -123,4 +123,4 @@ def _hardly_meant(settings: Settings) -> Iterator[str]:
     for name, camera in settings.cameras.items():
         named = ":" not in camera.source
         if named and not os.path.exists(camera.source):  # noqa: PTH110  # raises nothing, however long the name
-            yield f"cameras.{name}.source: {redacted(camera.source)}: no such file or device"
+            yield f"cameras.{name}.source: {redact(camera.source)}: no such file or device"

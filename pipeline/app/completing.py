@@ -1,6 +1,6 @@
-"""What a shell may offer in place of a name: cameras, links, notes, language models and boards.
+"""List the names that a shell can complete: cameras, links, notes, language models and boards.
 
-Every function imports what it needs, as it answers while a key is pressed.
+Every function imports what it needs, so that completion is fast.
 """
 
 from __future__ import annotations
@@ -13,63 +13,63 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def links() -> list[str]:
-    """The links between stages."""
+def list_links() -> list[str]:
+    """Names of the links between stages."""
     from pipeline.topology import LINKS
 
     return list(LINKS)
 
 
-def cameras(config: Path | None) -> list[str]:
-    """The cameras of a configuration; none where there is none that is valid."""
+def list_cameras(config: Path | None) -> list[str]:
+    """Names of the cameras of a configuration; empty if it is missing or invalid."""
     from pipeline.core import configuration
 
     try:
         return list(configuration.load(config).cameras) if config else []
-    except PipelineError:  # nobody reads an error there
+    except PipelineError:  # completion shows no errors
         return []
 
 
-def notes(state_dir: Path | None) -> list[tuple[str, str]]:
-    """The standing notes: what they are called, and what they say."""
+def list_notes(state_dir: Path | None) -> list[tuple[str, str]]:
+    """Ids and texts of the standing notes; empty if they cannot be read."""
     from pipeline.core.note import notebook
 
     try:
-        book = notebook.load(_state(state_dir) / notebook.FILE)
+        book = notebook.load(_state_folder(state_dir) / notebook.FILE)
     except PipelineError:
         return []
     return [(entry.id, entry.text) for entry in book.notes]
 
 
-def models(state_dir: Path | None) -> list[str]:
-    """The language models that are installed."""
+def list_models(state_dir: Path | None) -> list[str]:
+    """Names of the installed language models."""
     from models.store import Store
 
-    return list({one.name for one in Store(_state(state_dir)).installed()})
+    return list({one.name for one in Store(_state_folder(state_dir)).list_installed()})
 
 
-def boards() -> list[str]:
-    """The boards that a replay can warm up."""
+def list_boards() -> list[str]:
+    """Names of the boards that a replay can simulate."""
     from pipeline.core.device.heat import BODIES
 
     return list(BODIES)
 
 
-def targets() -> list[str]:
-    """The accelerators that an encoder can be converted for."""
+def list_targets() -> list[str]:
+    """Names of the accelerators that an encoder can be converted for."""
     from models.deriving.targets import TARGETS
 
     return list(TARGETS)
 
 
-def encoders() -> list[str]:
-    """The encoder that comes with the package."""
+def list_encoders() -> list[str]:
+    """Name of the encoder that comes with the package."""
     from pipeline.core.settings import EncodeSettings
 
     return [EncodeSettings().model]
 
 
-def _state(state_dir: Path | None) -> Path:
+def _state_folder(state_dir: Path | None) -> Path:
     from pipeline.runtime import folders
 
     return folders.state_dir(str(state_dir or ""))

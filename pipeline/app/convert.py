@@ -1,4 +1,4 @@
-"""An encoder's conversion for an accelerator: done in a process of its own, one at a time."""
+"""Convert an encoder for an accelerator, in a child process, one conversion at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.deriving.job import EncoderJob
 from models.deriving.progress import ConversionProgress
 from models.deriving.targets import PASSES
 from models.encoders import OURS, PictureFormat, artefact
-from models.llm.folder import building
+from models.llm.folder import build_folder
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.runtime.apart import run_apart
 from pipeline.runtime.folders import one_at_a_time
@@ -35,11 +35,11 @@ class PassResult(NamedTuple):
     """What one pass did to a model.
 
     Attributes:
-        name: Of the pass.
-        what: It does.
-        matched: At so many places.
-        cosine: Of the answers behind it with the model's own.
-        note: What is to be known of it.
+        name: Name of the pass.
+        what: What the pass does, in English.
+        matched: Number of places that it changed.
+        cosine: Least cosine of the answers after the pass with those of the source model.
+        note: A remark for the operator; may be empty.
     """
 
     name: str
@@ -50,18 +50,18 @@ class PassResult(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """What came of a conversion.
+    """The result of a conversion.
 
     Attributes:
-        job: What was asked for.
-        path: The artefact's folder; None: layers were scanned, and nothing else.
-        made: Whether it was made now; else it was there.
-        manifest: Of the artefact; None where there is none.
-        passes: Of the artefact, in their order.
-        scan: What quantising each layer costs; None: nobody asked.
-        given: How many pictures were given for ranges.
-        stale: Folders beside it that are no longer true, and why.
-        configuration: The table of a configuration that uses it; lines of TOML.
+        job: The request.
+        path: The artefact's folder; None if layers were only scanned.
+        made: Whether it was made now; else it was there before.
+        manifest: The artefact's manifest; None if layers were only scanned.
+        passes: Results of the passes, in their order.
+        scan: The cost of quantising each layer; None if no scan was requested.
+        given: Number of calibration pictures.
+        stale: Outdated folders beside it, each with the reasons.
+        configuration: The configuration table that uses the artefact, as lines of TOML.
     """
 
     job: EncoderJob
@@ -75,29 +75,29 @@ class Conversion(NamedTuple):
     configuration: tuple[str, ...]
 
 
-def folder_of(site: Site) -> Path:
-    """Where artefacts are put unless something else is said. Raises RunDirectoryError."""
+def artefact_folder(site: Site) -> Path:
+    """Return the default folder for artefacts. Raises RunDirectoryError."""
     return site.writable_models().root.parent / "encoders"
 
 
-def job_of(site: Site, file: str, target: str, options: dict[str, Any]) -> EncoderJob:
-    """Say what is asked for; how pictures are read is the configuration's, where the options do not say it.
+def make_job(site: Site, file: str, target: str, options: dict[str, Any]) -> EncoderJob:
+    """Make a conversion job from the options of the command and the configured picture format.
 
     Args:
-        site: Whose settings of the encoder.
+        site: The site whose encoder settings are the defaults.
         file: An ONNX file, or a name of the catalogue.
         target: The accelerator.
-        options: Fields of `EncoderJob` and of `PictureFormat`; what is empty among the latter is as configured.
+        options: Fields of `EncoderJob` and `PictureFormat`; empty fields of the latter are taken from the settings.
 
     Raises:
-        ModelError: There is no such file, and no such model.
+        ModelError: There is neither such a file nor such a model.
     """
     settings, options = site.settings.encode, dict(options)
     if Path(file).exists():
         model, base = Path(file), PictureFormat.of(settings)
     else:
         try:
-            model, base = catalog.verified(catalog.encoder(file)), OURS
+            model, base = catalog.verified_path(catalog.check_encoder_name(file)), OURS
         except ModelError as error:
             raise ModelError(f"{file}: no such file; {error}") from error
     reading = PictureFormat(*(options.pop(key) or getattr(base, key) for key in PictureFormat._fields))
@@ -106,62 +106,64 @@ def job_of(site: Site, file: str, target: str, options: dict[str, Any]) -> Encod
 
 
 def convert(job: EncoderJob, out: Path, *, again: bool, report: Callable[[str, int, int], None]) -> Conversion:
-    """Convert an encoder unless that was done before.
+    """Convert an encoder, unless the same artefact exists.
 
-    Two at once wait for one another; the second finds what the first made.
+    Concurrent conversions wait for each other; the second one reuses the artefact of the first.
 
     Args:
-        job: What is asked for.
-        out: Where the artefact's folder comes to be.
-        again: Do it even if it was done before.
-        report: Called with what is being done, how many steps of it are done, and of how many; 0: nobody knows.
+        job: The request.
+        out: The folder in which the artefact's folder is made.
+        again: Convert even if the same artefact exists.
+        report: Called with the step's name, the number of finished parts and of all parts (0: unknown).
 
     Raises:
-        ConfigError: Options that do not go together, or `out` is no folder.
-        ModelError: It cannot be converted; nothing is left behind.
+        ConfigError: The options contradict each other, or `out` is no folder.
+        ModelError: The conversion failed; it leaves no files.
     """
     ready = planning.plan(job)
 
-    def tell(what: str, done: int, most: int) -> None:
+    def report_step(what: str, done: int, most: int) -> None:
         at = f"{ready.steps.index(what) + 1}/{len(ready.steps)} " if what in ready.steps else ""
         report(at + what, done, most)
 
     if job.scan and not job.keep:
         with tempfile.TemporaryDirectory(prefix="fieldwatch-") as work:
-            scan, _ = _made(ready, Path(work), tell)
-        return Conversion(job, None, False, None, (), scan, _given(ready), {}, ())
+            scan, _ = _run_in_child(ready, Path(work), report_step)
+        return Conversion(job, None, False, None, (), scan, _count_pictures(ready), {}, ())
     planning.check_name(out)
     _make_room(out)
-    tell("waiting for another conversion", 0, 0)
+    report_step("waiting for another conversion", 0, 0)
     with one_at_a_time(out / _LOCK):
-        return _converted(ready, out / ready.name, tell, again=again)
+        return _convert_or_reuse(ready, out / ready.name, report_step, again=again)
 
 
-def _converted(
-    ready: PlannedEncoder, target: Path, tell: Callable[[str, int, int], None], *, again: bool
+def _convert_or_reuse(
+    ready: PlannedEncoder, target: Path, report_step: Callable[[str, int, int], None], *, again: bool
 ) -> Conversion:
-    """Make an artefact, or find it made."""
+    """Make an artefact, or reuse the one that exists."""
     job, scan = ready.job, None
-    manifest = None if again or job.scan else _there(target, job.least)
+    manifest = None if again or job.scan else _read_existing(target, job.least)
     made = manifest is None
     if manifest is None:
-        with building(target, _ROOM * job.model.stat().st_size) as part:
-            scan, manifest = _made(ready, part, tell)
+        with build_folder(target, _ROOM * job.model.stat().st_size) as part:
+            scan, manifest = _run_in_child(ready, part, report_step)
         assert manifest is not None
     passes = tuple(
         PassResult(one.name, PASSES[one.name].what if one.name in PASSES else "", one.matched, one.cosine, one.note)
         for one in manifest.passes
     )
-    lines = tuple(planning.configuration(ready, target, manifest))
-    return Conversion(job, target, made, manifest, passes, scan, _given(ready), _older(target, ready), lines)
+    lines = tuple(planning.configuration_lines(ready, target, manifest))
+    return Conversion(
+        job, target, made, manifest, passes, scan, _count_pictures(ready), _find_outdated(target, ready), lines
+    )
 
 
-def _given(ready: PlannedEncoder) -> int:
+def _count_pictures(ready: PlannedEncoder) -> int:
     return ready.facts.calibration.count if ready.pictures and ready.facts.calibration else 0
 
 
 def _make_room(out: Path) -> None:
-    """Make the folder for the new folder. Raises ConfigError: it is a file; ModelError: it cannot be written into."""
+    """Create the folder for artefacts. Raises ConfigError if it is a file, ModelError if it is not writable."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         os.close(os.open(out / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
@@ -175,11 +177,15 @@ def _make_room(out: Path) -> None:
         ) from error
 
 
-def _there(target: Path, least: float) -> ArtefactManifest | None:
-    """The manifest of what was made before, if it is whole. Raises ModelError: it is, and not good enough."""
+def _read_existing(target: Path, least: float) -> ArtefactManifest | None:
+    """Return the manifest of an existing, undamaged artefact; None if there is none.
+
+    Raises:
+        ModelError: It exists, but its answers are less similar than `least`.
+    """
     try:
         manifest = artefact.read(target)
-        artefact.whole(target, manifest)
+        artefact.check_file(target, manifest)
     except ModelError:
         return None
     if (worst := min(one.cosine for one in manifest.passes)) < least:
@@ -187,10 +193,10 @@ def _there(target: Path, least: float) -> ArtefactManifest | None:
     return manifest
 
 
-def _made(
+def _run_in_child(
     ready: PlannedEncoder, folder: Path, draw: Callable[[str, int, int], None]
 ) -> tuple[Scan | None, ArtefactManifest | None]:
-    """Do it in a child process, as native code may die or print."""
+    """Run the conversion in a child process, as native code may crash or print."""
 
     def work(report: Callable[[ConversionProgress], None]) -> None:
         from models.deriving.derive import run  # noqa: PLC0415  # native code, and packages of an extra
@@ -198,16 +204,16 @@ def _made(
         run(ready, folder, report)
 
     scan, manifest = None, None
-    for told in run_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):
-        draw(told.what, told.done, told.all)
-        scan, manifest = told.scan or scan, told.manifest or manifest
+    for progress in run_apart(f"the conversion of {ready.job.model}", work, ConversionProgress, _REMEDY, quiet=True):
+        draw(progress.what, progress.done, progress.all)
+        scan, manifest = progress.scan or scan, progress.manifest or manifest
     return scan, manifest
 
 
-def _older(target: Path, ready: PlannedEncoder) -> dict[str, list[str]]:
-    """What was made of the same model for the same target and is no longer true, and why.
+def _find_outdated(target: Path, ready: PlannedEncoder) -> dict[str, list[str]]:
+    """Find outdated artefacts of the same model and target beside `target`; return the reasons by folder name.
 
-    What was made of it with other options is no such thing.
+    Artefacts with other options are not outdated.
     """
     found = {}
     stem = target.name.rpartition("-")[0]
@@ -215,7 +221,7 @@ def _older(target: Path, ready: PlannedEncoder) -> dict[str, list[str]]:
         if folder == target:
             continue
         try:
-            found[folder.name] = artefact.outdated(artefact.read(folder).facts, ready.facts)
+            found[folder.name] = artefact.find_outdated(artefact.read(folder).facts, ready.facts)
         except ModelError as error:
             found[folder.name] = [str(error)]
     return {name: reasons for name, reasons in found.items() if reasons}

@@ -1,4 +1,4 @@
-"""A period in a few sentences, with the incidents behind each."""
+"""Describe a period in a few sentences, each with its incidents."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from models.asking.digest import DigestWriter
-from models.asking.language import chosen
+from models.asking.language import choose_model
 from models.llm import opening
 from models.llm.mnn import EngineOptions
-from pipeline.app.events import undelivered
-from pipeline.app.summaries import finished
-from pipeline.core.digest import gathered, grounding, group_words, groups, periods, wording
+from pipeline.app.events import undelivered_remark
+from pipeline.app.summaries import run_to_end
+from pipeline.core.digest import grounding, group_words, groups, history, periods, wording
 from pipeline.core.digest.groups import Loudness
 from pipeline.core.digest.wording import Sentence
 from pipeline.core.errors import ConfigError, EngineError, ModelError
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
     from models.store import Installed, Store
     from pipeline.app.site import Site
-    from pipeline.core.digest.gathered import Gathered, Period
     from pipeline.core.digest.groups import Group
+    from pipeline.core.digest.history import History, Period
     from pipeline.core.settings import DescribeSettings
     from pipeline.core.text.filters import Filters
 
 
-class AskedPeriod(NamedTuple):
-    """What is to be told.
+class RequestedPeriod(NamedTuple):
+    """The request for a digest.
 
     Attributes:
-        since: When the period begins, as it was typed.
-        until: When it ends; empty: now, or with the last event of recordings.
-        camera: The only one; empty: all.
-        zone: The site's time zone; None: as the events tell it.
-        cameras: Those of the configuration, which may have nothing to tell.
+        since: The begin of the period, as it was typed.
+        until: The end of the period; empty: now, or the last event of recordings.
+        camera: Name of the only camera; empty: all.
+        zone: The site's time zone; None: read it from the events.
+        cameras: All configured cameras, which may have no events.
     """
 
     since: str
@@ -57,13 +57,13 @@ class AskedPeriod(NamedTuple):
 
 
 class DigestTools(NamedTuple):
-    """What a period is told with.
+    """What sentences of a digest are made with.
 
     Attributes:
-        loudness: Of the verdicts' words.
+        loudness: Order of actions and severities.
         lists: What no sentence may say.
-        store: Of language models.
-        settings: Which of them speaks, and how it runs.
+        store: The installed language models.
+        settings: Which model writes, and how it runs.
     """
 
     loudness: Loudness
@@ -72,21 +72,21 @@ class DigestTools(NamedTuple):
     settings: DescribeSettings
 
 
-class WordedGroup(msgspec.Struct, frozen=True):
-    """How a model worded the sentence of one group."""
+class GroupSentence(msgspec.Struct, frozen=True):
+    """A model's sentence about one group, and the fault that was found in it; empty: none."""
 
     text: str
     fault: str
 
 
-class Worded(NamedTuple):
+class WrittenSentences(NamedTuple):
     """The sentences of groups.
 
     Attributes:
-        sentences: One a group.
-        model: Which model worded them; empty: none.
-        dropped: Why sentences of it were replaced, and how many.
-        silent: Why no model, or not all of it, was heard; empty: none was asked for, or all went well.
+        sentences: One for each group.
+        model: The model that wrote them; empty: none.
+        dropped: Number of the model's sentences that were replaced by templates, by reason.
+        silent: Why the model failed; empty: it did not fail, or none was asked.
     """
 
     sentences: tuple[Sentence, ...]
@@ -96,96 +96,96 @@ class Worded(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """A period, and what is said of it."""
+    """A period and its sentences."""
 
     period: Period
     zone: tzinfo
     sentences: tuple[Sentence, ...]
-    worded: Worded
+    worded: WrittenSentences
     loudness: Loudness
     damaged: int  # lines that are no events
-    kept_from: str  # from when on events are kept, where that is later than was asked for
-    remarks: tuple[str, ...]  # what of the files is not kept, not in them yet, or could not be read
+    kept_from: str  # remark if older events of the period were deleted
+    remarks: tuple[str, ...]  # about events that are deleted, not written yet, or unreadable
 
 
-def digest(site: Site, path: Path, since: str, until: str = "", camera: str = "") -> Digest:
-    """Tell a period of a file of events, and of those put away beside it.
+def make_digest(site: Site, path: Path, since: str, until: str = "", camera: str = "") -> Digest:
+    """Make the digest of a period from a file of events and the rotated files beside it.
 
     Args:
-        site: Whose time zone, cameras, rules, lists and language model.
+        site: The site whose time zone, cameras, rules, filter lists and language model are used.
         path: The file.
-        since: When the period begins, as people type it.
-        until: When it ends; empty: now, or with the last event of recordings.
-        camera: The only one; empty: all.
+        since: The begin of the period, as people type it.
+        until: The end of the period; empty: now, or the last event of recordings.
+        camera: Name of the only camera; empty: all.
 
     Raises:
-        ConfigError: It is no file of events, or the period or camera is none.
-        ModelError: The model that was named is not there.
+        ConfigError: The file has no events, or the period or the camera is invalid.
+        ModelError: The chosen model does not exist.
     """
     zone = ZoneInfo(site.settings.site.timezone) if site.config else None
-    asked = AskedPeriod(since, until, camera, zone, frozenset(site.settings.cameras))
+    asked = RequestedPeriod(since, until, camera, zone, frozenset(site.settings.cameras))
     words, limits = site.rulebook.words, site.rulebook.limits
     loudness = Loudness(words.action, words.severity, limits.speak)
-    return tell(path, asked, DigestTools(loudness, site.filters, site.models, site.settings.describe))
+    return digest_events(path, asked, DigestTools(loudness, site.filters, site.models, site.settings.describe))
 
 
-def tell(path: Path, asked: AskedPeriod, means: DigestTools) -> Digest:
-    """Tell a period of a file of events. Raises what `digest` does."""
-    reader = Reader(path, _asked_from(asked))
-    kept = gathered.gather(line for _, line in reader.events(EventLine))
+def digest_events(path: Path, asked: RequestedPeriod, tools: DigestTools) -> Digest:
+    """Make the digest of a period of a file of events. Raises the same errors as `make_digest`."""
+    reader = Reader(path, _estimate_begin(asked))
+    kept = history.read_history(line for _, line in reader.events(EventLine))
     if reader.damaged and kept.empty:
         raise reader.nothing()
     here = asked.zone or kept.zone
-    since, until = _span(asked, kept, here)
-    period = gathered.within(_of(asked, kept), since, until)
-    made = groups.groups(period, means.loudness, here)
-    worded = word(made[: wording.count_own_sentences(period, made)], means)
-    sentences = wording.sentences(period, made, worded.sentences, means.loudness)
-    kept_from = "" if kept.recorded else reader.kept_from(since)
-    remarks = (*filter(None, (kept_from, undelivered(path))), *reader.complaints())
-    return Digest(period, here, sentences, worded, means.loudness, reader.damaged_lines, kept_from, remarks)
+    since, until = _resolve_period(asked, kept, here)
+    period = history.select_period(_select_camera(asked, kept), since, until)
+    made = groups.group_incidents(period, tools.loudness, here)
+    worded = write_sentences(made[: wording.count_own_sentences(period, made)], tools)
+    sentences = wording.compose_digest(period, made, worded.sentences, tools.loudness)
+    kept_from = "" if kept.from_recordings else reader.kept_from(since)
+    remarks = (*filter(None, (kept_from, undelivered_remark(path))), *reader.complaints())
+    return Digest(period, here, sentences, worded, tools.loudness, reader.damaged_lines, kept_from, remarks)
 
 
-def word(made: Sequence[Group], means: DigestTools) -> Worded:
-    """Word groups, by a model where one is in use; what it may not say, or did not come to say, by the template."""
-    settings = means.settings
-    model = chosen(means.store, settings.model)
+def write_sentences(made: Sequence[Group], tools: DigestTools) -> WrittenSentences:
+    """Write a sentence for each group, with a model if one is in use; the template replaces faulty and missing ones."""
+    settings = tools.settings
+    model = choose_model(tools.store, settings.model)
     if model is None or not made:
-        return Worded(tuple(map(_templated, made)))
+        return WrittenSentences(tuple(map(_write_template, made)))
     options = EngineOptions(settings.threads or cores.threads(), settings.context_tokens)
-    told, silent = list[WordedGroup](), ""
+    written, silent = list[GroupSentence](), ""
     try:
-        told += apart("digest", lambda: _tell(model, options, made), WordedGroup)
+        written += apart("digest", lambda: _write_in_child(model, options, made), GroupSentence)
     except ModelError as error:
         silent = str(error)
-    told += [WordedGroup("", "the model was not heard")] * (len(made) - len(told))
-    faults = [_fault(group, one, means.lists) for group, one in zip(made, told, strict=True)]
+    written += [GroupSentence("", "the model was not heard")] * (len(made) - len(written))
+    faults = [_find_fault(group, one, tools.lists) for group, one in zip(made, written, strict=True)]
     sentences = [
-        _templated(group) if wrong else Sentence(one.text, group.ids, by="model")
-        for group, one, wrong in zip(made, told, faults, strict=True)
+        _write_template(group) if fault else Sentence(one.text, group.ids, by="model")
+        for group, one, fault in zip(made, written, faults, strict=True)
     ]
-    dropped = dict(sorted(Counter(wrong for wrong in faults if wrong).items()))
-    return Worded(tuple(sentences), f"{model.name}/{model.version}", dropped, silent)
+    dropped = dict(sorted(Counter(fault for fault in faults if fault).items()))
+    return WrittenSentences(tuple(sentences), f"{model.name}/{model.version}", dropped, silent)
 
 
-def _asked_from(asked: AskedPeriod) -> datetime:
-    """About when a period of now begins, before anything is read: in UTC, for want of a better zone."""
+def _estimate_begin(asked: RequestedPeriod) -> datetime:
+    """Estimate when the period begins before events are read; in UTC if the time zone is not configured."""
     zone = asked.zone or UTC
-    until = periods.moment("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
-    return periods.moment("--since", asked.since, until, zone)
+    until = periods.parse_time("--until", asked.until, datetime.now(UTC), zone) if asked.until else datetime.now(UTC)
+    return periods.parse_time("--since", asked.since, until, zone)
 
 
-def _span(asked: AskedPeriod, found: Gathered, here: tzinfo) -> tuple[datetime, datetime]:
-    """The period in UTC: of recordings up to their last event, else up to now."""
-    last = (found.last if found.recorded else None) or datetime.now(UTC)
-    until = periods.moment("--until", asked.until, last, here) if asked.until else last
-    since = periods.moment("--since", asked.since, until, here)
+def _resolve_period(asked: RequestedPeriod, found: History, here: tzinfo) -> tuple[datetime, datetime]:
+    """Return begin and end in UTC; the default end is the last event of recordings, else now."""
+    last = (found.last_utc if found.from_recordings else None) or datetime.now(UTC)
+    until = periods.parse_time("--until", asked.until, last, here) if asked.until else last
+    since = periods.parse_time("--since", asked.since, until, here)
     if since >= until:
         raise ConfigError(f"--since {asked.since}: {iso(since)} is not before the end of the period, {iso(until)}")
     return since, until
 
 
-def _of(asked: AskedPeriod, found: Gathered) -> Gathered:
+def _select_camera(asked: RequestedPeriod, found: History) -> History:
     if not asked.camera:
         return found
     known = sorted(found.cameras | asked.cameras)
@@ -194,25 +194,25 @@ def _of(asked: AskedPeriod, found: Gathered) -> Gathered:
     return found.of(asked.camera)
 
 
-def _tell(model: Installed, options: EngineOptions, made: Sequence[Group]) -> Iterator[WordedGroup]:
-    """In a process of its own."""
+def _write_in_child(model: Installed, options: EngineOptions, made: Sequence[Group]) -> Iterator[GroupSentence]:
+    """Write the sentences; runs in a child process."""
     writer = DigestWriter(opening.open_model(model.path, options))
     for group in made:
         try:
-            summary = finished(writer.write(group))
-        except EngineError as error:  # a name that fills the context, say: the other groups are told all the same
-            yield WordedGroup("", str(error))
+            summary = run_to_end(writer.write(group))
+        except EngineError as error:  # such as a name that fills the context; the other groups are still done
+            yield GroupSentence("", str(error))
             continue
-        yield WordedGroup(summary.text, summary.fault)
+        yield GroupSentence(summary.text, summary.fault)
 
 
-def _fault(group: Group, told: WordedGroup, lists: Filters) -> str:
-    """Why a model's sentence is not shown: a list holds it back, its writer found a fault, or a second reading here."""
-    if held := lists.held(told.text, group.names):
+def _find_fault(group: Group, written: GroupSentence, lists: Filters) -> str:
+    """Return why a model's sentence is not shown: a filter list or a failed check; empty if it may be shown."""
+    if held := lists.match_output(written.text, group.names):
         return f"held back by the list {held}"
-    return told.fault or grounding.fault(told.text, group)
+    return written.fault or grounding.find_fault(written.text, group)
 
 
-def _templated(group: Group) -> Sentence:
-    text = group_words.template(group)
-    return Sentence(text, group.ids, grounded=not grounding.fault(text, group))
+def _write_template(group: Group) -> Sentence:
+    text = group_words.write_template(group)
+    return Sentence(text, group.ids, grounded=not grounding.find_fault(text, group))

@@ -1,4 +1,4 @@
-"""What of this device helps the daemon, and what is in its way."""
+"""Examine this device: what helps the daemon, and what hinders it."""
 
 from __future__ import annotations
 
@@ -25,90 +25,90 @@ if TYPE_CHECKING:
     from pipeline.app.site import Site
     from pipeline.core.settings import EncodeSettings
 
-_TRACE_S = 10.0  # as the stage does
-_SILENT = "none"  # what the configuration calls no model
+_TRACE_S = 10.0  # the same as in the stage
+_SILENT = "none"  # the setting for no model
 
 
 class Diagnosis(NamedTuple):
-    """All that was found, and what it means for the stages."""
+    """The examined device and all findings."""
 
     device: ExaminedDevice
     findings: tuple[Finding, ...]
 
     @property
     def troubles(self) -> int:
-        """How many there are."""
+        """Number of findings that are troubles."""
         return diagnosis.troubles(self.findings)
 
 
 def examine(site: Site, sysfs: Path | None) -> Diagnosis:
-    """Look at everything that helps the daemon of a site, or is in its way; takes some seconds, changes nothing.
+    """Examine everything that helps or hinders the daemon of a site; takes some seconds, changes nothing.
 
     Args:
         site: The configuration and the state folder.
-        sysfs: A made tree instead of /sys and its control groups; None: the device's own.
+        sysfs: A folder to read instead of /sys and its control groups; None: the device's own.
 
     Raises:
         ConfigError: The configuration cannot be used.
     """
     settings = site.settings
     state = folders.state_dir(settings.runtime.state_dir)
-    encoder = _encoder(settings.encode)  # in a child by fork, before anything here has threads
-    voice, model = _voice(settings.describe.model, state)
+    encoder = _check_encoder(settings.encode)  # in a child by fork, before anything here has threads
+    voice, model = _check_language_model(settings.describe.model, state)
     roots = HERE if sysfs is None else HERE._replace(sys=sysfs, groups=sysfs / "fs/cgroup")
     machine = examining.machine(roots)
     device = ExaminedDevice(roots, machine, cores.planned(settings, machine), settings, state, model)
-    told = site.exposed()
-    shown = [Finding("note", "configuration", *told)] if told else []
+    exposed = site.find_exposure()
+    shown = [Finding("note", "configuration", *exposed)] if exposed else []
     return Diagnosis(device, (*shown, *examining.findings(device), encoder, voice))
 
 
-class _Verdict(msgspec.Struct, frozen=True):
+class _EncoderVerdict(msgspec.Struct, frozen=True):
     placement: str
     runs_on: str
     reasons: tuple[str, ...]
 
 
-def _encoder(settings: EncodeSettings) -> Finding:
-    """What the gate says of the configured encoder; native code is opened in a child, as it may write or die."""
+def _check_encoder(settings: EncodeSettings) -> Finding:
+    """Run the gate on the configured encoder; in a child process, as native code may print or crash."""
 
-    def work() -> Iterator[_Verdict]:
-        model, reading = _file(settings)
+    def work() -> Iterator[_EncoderVerdict]:
+        model, reading = _encoder_file(settings)
         policy = gate.Policy.of(settings)
-        _, found = gate.examined(model, settings, _TRACE_S, reading)
+        _, found = gate.examine(model, settings, _TRACE_S, reading)
         placement = found.placement.verdict if found.placement else ""
-        yield _Verdict(placement, gate.choice(found, policy), gate.problems(found, policy))
+        yield _EncoderVerdict(placement, gate.choose(found, policy), gate.find_problems(found, policy))
 
     try:
-        (found,) = apart(f"the encoder on {settings.backend}", work, _Verdict)
+        (found,) = apart(f"the encoder on {settings.backend}", work, _EncoderVerdict)
     except ModelError as error:
         return diagnosis.encoder(settings.backend, "", "nothing", [str(error)])
     return diagnosis.encoder(settings.backend, found.placement, found.runs_on, found.reasons)
 
 
-def _file(settings: EncodeSettings) -> tuple[Path, PictureFormat]:
+def _encoder_file(settings: EncodeSettings) -> tuple[Path, PictureFormat]:
     if not settings.own:
-        return catalog.verified(settings.model), OURS
+        return catalog.verified_path(settings.model), OURS
     file = Path(settings.model)
-    catalog.own(file, settings.sha256)
+    catalog.hash_own_file(file, settings.sha256)
     return file, PictureFormat(settings.layout, settings.mean, settings.deviation)
 
 
-def _voice(name: str, state: Path) -> tuple[Finding, ExaminedModel]:
-    """The language model that the daemon would use."""
+def _check_language_model(name: str, state: Path) -> tuple[Finding, ExaminedModel]:
+    """Check the language model that the daemon would use."""
     if name == _SILENT:
         return Finding("ok", "language model in use", "none, as configured: templates speak"), ExaminedModel()
     try:
-        chosen = Store(state).chosen(name)
+        chosen = Store(state).choose(name)
     except ConfigError as error:
         return Finding("trouble", "language model in use", str(error), "`pipeline models list`"), ExaminedModel()
     if chosen is None:
         remedy = "`pipeline models pull smollm2-135m`, then `pipeline models use` it"
         return Finding("note", "language model in use", "none: templates speak", remedy), ExaminedModel()
-    return _installed(chosen)
+    return _check_installed(chosen)
 
 
-def _installed(chosen: Installed) -> tuple[Finding, ExaminedModel]:
+def _check_installed(chosen: Installed) -> tuple[Finding, ExaminedModel]:
     manifest, title = chosen.manifest, f"{chosen.name}/{chosen.version}"
     if manifest is None:
         remedy = "pull or convert it again"

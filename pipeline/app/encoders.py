@@ -1,4 +1,4 @@
-"""Encoder back ends, and what they make of a model; native code is run in a process of its own."""
+"""Survey encoder back ends and examine models on them; native code runs in a child process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 Report: TypeAlias = offload.OffloadReport
-"""What an accelerator makes of a model."""
+"""How an accelerator runs a model."""
 
 
 class BackEnd(NamedTuple):
-    """A back end, and whether it can be used here; see `models.encoders.backends.State`."""
+    """A back end, and whether it can be used here; see `models.encoders.backends.BackendState`."""
 
     name: str
     version: str
@@ -35,11 +35,11 @@ class BackEnd(NamedTuple):
     what: str
 
 
-def back_ends() -> list[BackEnd]:
-    """Find out which back ends are installed, which can be used, and why not; their libraries are loaded in a child.
+def list_back_ends() -> list[BackEnd]:
+    """List the back ends: whether each is installed and usable, and why not; libraries are loaded in a child process.
 
     Raises:
-        ModelError: The child ended.
+        ModelError: The child process ended.
     """
 
     def work() -> Iterator[list[BackendState]]:
@@ -49,15 +49,15 @@ def back_ends() -> list[BackEnd]:
     return [BackEnd(*state, what=BACKENDS[state.name].what) for state in states]
 
 
-def unopened(settings: EncodeSettings) -> tuple[str, str] | None:
-    """What of the operator's own files cannot be opened, see `gate.unopened`; tried in a child, as it may end that."""
+def find_broken_file(settings: EncodeSettings) -> tuple[str, str] | None:
+    """Find a file of the operator that cannot be opened; see `gate.find_broken_file`, which runs in a child process."""
     if not (settings.own or (settings.artefact and settings.backend == "mnn")):
         return None
-    model = Path(settings.model) if settings.own else catalog.verified(settings.model)
+    model = Path(settings.model) if settings.own else catalog.verified_path(settings.model)
     reading = PictureFormat.of(settings) if settings.own else OURS
 
     def work() -> Iterator[tuple[str, str]]:
-        if found := gate.unopened(model, settings, reading):
+        if found := gate.find_broken_file(model, settings, reading):
             yield found
 
     named = "encode.artefact" if settings.artefact and settings.backend == "mnn" else "encode.model"
@@ -67,30 +67,30 @@ def unopened(settings: EncodeSettings) -> tuple[str, str] | None:
         return named, f"it is damaged, or native code is: {error}"
 
 
-def offloaded(site: Site, model: str, backend: str, options: dict[str, str]) -> Report:
-    """Find out what an accelerator makes of a model.
+def report_offload(site: Site, model: str, backend: str, options: dict[str, str]) -> Report:
+    """Examine how an accelerator runs a model.
 
     Args:
-        site: Whose settings of the encoder.
+        site: The site whose encoder settings are used.
         model: A file, or a name of the catalogue.
-        backend: Which back end; empty: as configured.
-        options: The back end's own, beside the configured ones.
+        backend: Name of the back end; empty: the configured one.
+        options: Options of the back end, in addition to the configured ones.
 
     Raises:
         ConfigError: There is no such back end, or it has no such options.
-        ModelError: There is no such model, it cannot be read, or the process of the back end ended.
+        ModelError: There is no such model, it cannot be read, or the child process ended.
     """
-    settings = _changed(site.settings.encode, backend, options)
-    path = Path(model) if Path(model).exists() else catalog.verified(model)
+    settings = _override_settings(site.settings.encode, backend, options)
+    path = Path(model) if Path(model).exists() else catalog.verified_path(model)
 
     def work() -> Iterator[Report]:
-        yield offload.report(path, model, settings)
+        yield offload.make_report(path, model, settings)
 
     (found,) = apart(f"{model} on {settings.backend}", work, Report, quiet=True)
     return found
 
 
-def _changed(configured: EncodeSettings, backend: str, options: dict[str, str]) -> EncodeSettings:
+def _override_settings(configured: EncodeSettings, backend: str, options: dict[str, str]) -> EncodeSettings:
     changed = {"backend": backend or configured.backend, "options": {**configured.options, **options}}
     try:
         return msgspec.convert({**msgspec.to_builtins(configured), **changed}, EncodeSettings)

@@ -1,4 +1,4 @@
-"""Events of a file and of those put away beside it: chosen ones, or one for each incident."""
+"""Read selected events, or one for each incident, from a file and the rotated files beside it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Events:
-    """The chosen events; they are read as they are asked for, once.
+    """Selected events of a file or folder; they can be read once.
 
     Args:
         path: A file of events, or a folder of them.
-        camera: The only camera; empty: all, and the device.
-        kind: A part of the types that are wanted; empty: all.
+        camera: Name of the only camera; empty: all cameras and the device.
+        kind: A part of the event types to select; empty: all.
     """
 
     def __init__(self, path: Path, camera: str = "", kind: str = "") -> None:
@@ -33,40 +33,40 @@ class Events:
         self._camera, self._kind = camera, kind
 
     def each(self) -> Iterator[dict[str, Any]]:
-        """Yield the chosen events as they stand in the files.
+        """Yield the selected events, decoded, in the order of the files.
 
         Raises:
-            ConfigError: There is no file; when all are read: no line is an event, or the camera has none.
+            ConfigError: There is no file; or, after the last event: no line is an event, or the camera has none.
             OSError: A file cannot be read.
         """
-        for line, _ in self._chosen():
+        for line, _ in self._select():
             yield decode_whole(line)
 
     def incidents(self) -> list[dict[str, Any]]:
-        """Read one event for each incident: the one that holds, with the time of its start; others as they are.
+        """Read the newest event of each incident, with the time of its start, and all other events.
 
-        Sorted by time. A summary of a replay is left out. Raises what `each` does.
+        Sorted by time; without summaries of replays. Raises the same errors as `each`.
         """
         rows: dict[tuple[str, str, str], _Row] = {}
-        for place, (line, event) in enumerate(self._chosen()):
+        for place, (line, event) in enumerate(self._select()):
             if ".replay.summary." in event.type:
                 continue
             incident = ".incident." in event.type
             key = event.source, event.subject, "" if incident else str(place)
-            rows[key] = _later(rows.get(key), line, event)
+            rows[key] = _update_row(rows.get(key), line, event)
         found = ({**decode_whole(row.line), "time": decode_whole(row.first)["time"]} for row in rows.values())
         return sorted(found, key=lambda event: (event["time"], event["source"]))
 
     @property
     def damaged(self) -> bool:
-        """Whether lines that were read are no events."""
+        """Whether some lines so far were no events."""
         return bool(self._reader.damaged)
 
     def remarks(self) -> list[str]:
-        """Say what could not be read, what is not kept, and what is not in the files yet; once all is read."""
-        return remarks(self._reader)
+        """Return remarks about unreadable, deleted and unwritten events; complete after all events were read."""
+        return collect_remarks(self._reader)
 
-    def _chosen(self) -> Iterator[tuple[bytes, EventLine]]:
+    def _select(self) -> Iterator[tuple[bytes, EventLine]]:
         known = set[str]()  # every camera, and `-` for the device
         for line, event in self._reader.events(EventLine):
             known.add(event.camera or "-")
@@ -80,22 +80,22 @@ class Events:
 
 
 class _Row(NamedTuple):
-    """What is kept of an incident: the event that holds, and the one that tells when it began."""
+    """What is kept of an incident: its newest event, and the one with the time of its start."""
 
     rank: Rank
     line: bytes
     first: bytes
-    time: datetime  # of that
-    started: bool  # whether that is a start
+    time: datetime  # of `first`
+    started: bool  # whether `first` is a start event
 
 
-def remarks(reader: Reader) -> list[str]:
-    """Say what a reader could not read, what is not kept, and what is not in its files yet."""
-    return [*filter(None, (reader.kept_from(), undelivered(reader.path))), *reader.complaints()]
+def collect_remarks(reader: Reader) -> list[str]:
+    """Return remarks about events that a reader could not read, that were deleted, or that are not written yet."""
+    return [*filter(None, (reader.kept_from(), undelivered_remark(reader.path))), *reader.complaints()]
 
 
-def undelivered(path: Path) -> str:
-    """Say how many events are in the event log beside a file and not in it; empty: none, or nobody can tell."""
+def undelivered_remark(path: Path) -> str:
+    """Return a remark about events that wait in the event log beside a file; empty if there are none or unknown."""
     folder = (path if path.is_dir() else path.parent) / entries.FOLDER
     place = cursor.all_of(entries.cursors(folder)).get("jsonl")
     try:
@@ -105,7 +105,7 @@ def undelivered(path: Path) -> str:
     return f"{counted(count, 'event')} not shown: in the event log, waiting for room on the disk" if count else ""
 
 
-def _later(row: _Row | None, line: bytes, event: EventLine) -> _Row:
+def _update_row(row: _Row | None, line: bytes, event: EventLine) -> _Row:
     started, ranked = ".start." in event.type, rank(event.type, event)
     if row is None:
         return _Row(ranked, line, line, event.time, started)

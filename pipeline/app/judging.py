@@ -1,4 +1,4 @@
-"""The tools that verdicts are made with, and judging a batch of incidents with a model in a process of its own."""
+"""Open the tools that verdicts are made with, and judge a batch of incidents with a model in a child process."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from models.asking.language import chosen
+from models.asking.language import choose_model
 from models.asking.prompts import Prompts
-from models.asking.weighing import Weigher, seen_in
+from models.asking.weighing import Weigher, sight_of
 from models.llm import opening
 from models.llm.mnn import EngineOptions
 from models.sentences import open_sentences
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ConfigError
 from pipeline.runtime import cores
 from pipeline.runtime.apart import apart
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pipeline.app.site import Site
     from pipeline.core.facts import Facts
     from pipeline.core.note.words import Lexicon
+    from pipeline.core.verdict.matching import Scores, Similarity
     from pipeline.core.verdict.rulebook import Rulebook
-    from pipeline.core.verdict.speaking import Scores, Similarity
 
 _Judged = TypeVar("_Judged")
 
@@ -36,9 +36,9 @@ class JudgingTools(NamedTuple):
 
     Attributes:
         book: The rules.
-        lexicon: The words of notes.
-        similarity: The sentence encoder; None: words alone say which note speaks of what.
-        model: The language model that is asked about notes that words and encoder leave undecided; None: none.
+        lexicon: The word table of notes.
+        similarity: The sentence encoder; None: notes are matched by words alone.
+        model: The language model that decides about notes which words and encoder leave open; None: none.
     """
 
     book: Rulebook
@@ -51,16 +51,16 @@ def open_judging_tools(site: Site, model: str, *, encoder: bool) -> JudgingTools
     """Open what verdicts are made with.
 
     Args:
-        site: Whose rules, words and models.
-        model: Which language model, or `none`; empty: the one in use, if there is one.
-        encoder: With the sentence encoder, where it is installed.
+        site: The site whose rules, words and models are used.
+        model: Name of the language model, or `none`; empty: the one in use, if there is one.
+        encoder: Use the sentence encoder, if it is installed.
 
     Raises:
-        ConfigError: The rules cannot be read, or the model is not there.
+        ConfigError: The rules cannot be read, or there is no such model.
     """
     sentences = open_sentences() if encoder else None
     return JudgingTools(
-        site.rulebook, site.lexicon, sentences.similarity if sentences else None, chosen(site.models, model)
+        site.rulebook, site.lexicon, sentences.similarity if sentences else None, choose_model(site.models, model)
     )
 
 
@@ -78,16 +78,16 @@ def judge_in_two_passes(
     open_notes: Callable[[_Judged], tuple[Facts, Sequence[str]]],
     report: Callable[[int, int], None],
 ) -> list[_Judged]:
-    """Judge incidents twice: first to find the notes that are undecided, then with what a model says of those.
+    """Judge incidents twice: first to find open notes, then with the model's scores of these notes.
 
     Args:
-        model: None: words and the sentence encoder judge alone.
-        judge: Judges them all with some scores.
-        open_notes: Returns the facts of an incident that was judged, and the notes that words leave undecided.
-        report: Called with how many incidents the model was asked about, and of how many.
+        model: The language model; None: judge once, without scores.
+        judge: Judges all incidents with given scores.
+        open_notes: Returns the facts of a judged incident, and the notes that are still open for it.
+        report: Called with the number of incidents that the model was asked about, and of all such incidents.
 
     Raises:
-        ConfigError: Nobody has measured what the model's answers are worth.
+        ConfigError: The model was never measured at finding notes.
     """
     if model is None:
         return judge(None)
@@ -96,20 +96,20 @@ def judge_in_two_passes(
 
 
 def _score_nothing(_: Facts, notes: Sequence[str]) -> list[float | None]:
-    """Score no note: with it, a judge says which ones it would ask a model about."""
+    """Score no note, so that the verdict lists the notes that are open."""
     return [None for _ in notes]
 
 
 def ask_model(
     model: Installed, asked: Sequence[tuple[Facts, Sequence[str]]], report: Callable[[int, int], None]
 ) -> Scores:
-    """Ask a model about incidents and notes; what was not asked stays unknown.
+    """Let a model score notes for incidents; returns a lookup that gives None for unknown pairs.
 
     Raises:
-        ConfigError: Nobody has measured what its answers are worth.
-        ModelError: It cannot be used.
+        ConfigError: The model was never measured at finding notes.
+        ModelError: The model cannot be used.
     """
-    scale = table().weighs(model.manifest) if model.manifest else None
+    scale = load_table().find_weighing(model.manifest) if model.manifest else None
     if scale is None:
         raise ConfigError(
             f"{model.name}/{model.version} was never measured at finding notes: judge with --model none, or pull "
@@ -117,17 +117,17 @@ def ask_model(
         )
     known: dict[tuple[str, str], float | None] = {}
     report(0, len(asked))
-    for done, heard in enumerate(apart("eval", lambda: _ask(model, scale, asked), _NoteScores), 1):
-        known.update({(heard.seen, note): score for note, score in zip(heard.notes, heard.scores, strict=True)})
+    for done, answer in enumerate(apart("eval", lambda: _ask(model, scale, asked), _NoteScores), 1):
+        known.update({(answer.seen, note): score for note, score in zip(answer.notes, answer.scores, strict=True)})
         report(done, len(asked))
-    return lambda facts, notes: [known.get((seen_in(facts), note)) for note in notes]
+    return lambda facts, notes: [known.get((sight_of(facts), note)) for note in notes]
 
 
 def _ask(model: Installed, scale: Weighing, asked: Sequence[tuple[Facts, Sequence[str]]]) -> Iterator[_NoteScores]:
-    """Ask in a child process; yield what the model says of each incident."""
+    """Score the notes of each incident; runs in a child process."""
     loaded = opening.open_model(model.path, EngineOptions(cores.threads()))
     weigher = Weigher(loaded, Prompts.of(loaded.engine.encode), scale)
     for facts, notes in asked:
-        for _ in weigher.weigh(weigher.missing([(facts, notes)]), lambda _: False):
+        for _ in weigher.weigh(weigher.find_missing([(facts, notes)]), lambda _: False):
             pass
-        yield _NoteScores(seen_in(facts), list(notes), weigher.scores(facts, notes))
+        yield _NoteScores(sight_of(facts), list(notes), weigher.scores(facts, notes))

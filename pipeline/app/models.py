@@ -1,4 +1,4 @@
-"""The language models of a device: fetched, converted, checked, and one of them chosen."""
+"""Fetch, convert, check and choose the language models of a device."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from models.llm import opening
 from models.llm.folder import ModelManifest
 from models.llm.mnn import EngineOptions
-from models.store import Wish, name_of
-from models.table import table
+from models.store import ConversionOptions, name_from_file
+from models.table import load_table
 from pipeline.runtime.apart import apart
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class ListedModel(msgspec.Struct, frozen=True):
         name: Its name.
         version: Its version.
         path: Its folder.
-        active: It is the one in use.
-        manifest: What it is; None where that cannot be read.
+        active: Whether it is the one in use.
+        manifest: Its manifest; None if it cannot be read.
     """
 
     name: str
@@ -41,12 +41,12 @@ class ListedModel(msgspec.Struct, frozen=True):
 
 
 class Listing(NamedTuple):
-    """The models that there are.
+    """All models.
 
     Attributes:
-        root: The folder of those that are installed.
-        installed: On this device.
-        known: The table of what can be pulled, and of recipes.
+        root: The folder of the installed models.
+        installed: The models on this device.
+        known: The table of models that can be pulled, and of recipes.
     """
 
     root: str
@@ -61,13 +61,13 @@ class VerifiedModel(NamedTuple):
     problems: tuple[str, ...]
 
 
-class Tried(msgspec.Struct, frozen=True):
-    """How a model that was tried out behaves on this device.
+class TrialResult(msgspec.Struct, frozen=True):
+    """The result of a trial of a model on this device.
 
     Attributes:
-        load_s: To load it; the next time it is found mapped.
+        load_s: Time to load it; shorter the next time, as its weights are mapped then.
         mapped: Whether its weights are mapped from a file.
-        divergence: KL between reading a text at once and in pieces, in nats.
+        divergence: KL divergence between reading a text at once and in pieces, in nats.
     """
 
     load_s: float
@@ -75,70 +75,79 @@ class Tried(msgspec.Struct, frozen=True):
     divergence: float
 
 
-class Used(NamedTuple):
-    """A model that was put to use.
+class UsedModel(NamedTuple):
+    """A model that is now in use.
 
     Attributes:
-        model: Which.
-        tried: How it behaved.
-        weighs: Whether it is asked which standing note speaks about an incident.
+        model: The model.
+        tried: The result of its trial.
+        weighs: Whether it is asked which standing note is about an incident.
     """
 
     model: ListedModel
-    tried: Tried
+    tried: TrialResult
     weighs: bool
 
 
-def listing(site: Site) -> Listing:
-    """Find out which models are installed, which can be pulled, and the recipes."""
-    return Listing(str(site.models.root), tuple(map(_model, site.models.installed())), table())
+def list_models(site: Site) -> Listing:
+    """List the installed models, those that can be pulled, and the recipes."""
+    return Listing(str(site.models.root), tuple(map(_listed_model, site.models.list_installed())), load_table())
 
 
 def pull(
-    site: Site, name: str, wish: Wish, *, hub: str, sha256: str, keep: bool, report: Callable[[str, int, int], None]
+    site: Site,
+    name: str,
+    options: ConversionOptions,
+    *,
+    hub: str,
+    sha256: str,
+    keep: bool,
+    report: Callable[[str, int, int], None],
 ) -> ListedModel:
     """Fetch a model and convert it; interrupted, it goes on where it stopped.
 
     Args:
-        site: Whose state folder.
+        site: The site whose state folder is used.
         name: A model of the table.
-        wish: How it shall be converted.
+        options: The options of the conversion.
         hub: Address of a model hub, for models that are on one.
         sha256: The hash that the fetched file must have; empty: the known one.
         keep: Keep the fetched file.
-        report: Called with what is being done, how many bytes are done, and of how many.
+        report: Called with the name of the step, the number of finished bytes and of all bytes.
 
     Raises:
         ConfigError: There is no such model or recipe, or a hub is needed.
         ModelError: It cannot be fetched or converted.
     """
     store = site.writable_models()
-    return _model(store.pull(name, wish, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
+    return _listed_model(store.pull(name, options, hub=hub, sha256=sha256.lower(), keep=keep, report=report))
 
 
-def convert(site: Site, file: Path, name: str, wish: Wish, report: Callable[[str, int, int], None]) -> ListedModel:
+def convert(
+    site: Site, file: Path, name: str, options: ConversionOptions, report: Callable[[str, int, int], None]
+) -> ListedModel:
     """Convert a GGUF file.
 
     Args:
-        site: Whose state folder.
+        site: The site whose state folder is used.
         file: The file.
-        name: What to call it; empty: as the file is called.
-        wish: How it shall be converted.
-        report: Called with what is being done, how many bytes are done, and of how many.
+        name: Name of the model; empty: the name of the file.
+        options: The options of the conversion.
+        report: Called with the name of the step, the number of finished bytes and of all bytes.
 
     Raises:
-        ConfigError: The name is none, or there is no such recipe.
+        ConfigError: The name is invalid, or there is no such recipe.
         ModelError: It cannot be converted.
     """
-    return _model(site.writable_models().convert(file, name or name_of(file), wish, report))
+    return _listed_model(site.writable_models().convert(file, name or name_from_file(file), options, report))
 
 
 def verify(site: Site, name: str) -> list[VerifiedModel]:
     """Read the files of a model, or of all where no name is given, and compare their hashes. Raises ConfigError."""
-    return [VerifiedModel(_model(one), tuple(problems)) for one, problems in site.models.verify(name)]
+    return [VerifiedModel(_listed_model(one), tuple(problems)) for one, problems in site.models.verify(name)]
 
 
-def use(site: Site, name: str) -> Used:
+def use(site: Site, name: str) -> UsedModel:
     """Try a model out; if it answers, the daemon uses it from its next start.
 
     Raises:
@@ -148,30 +157,30 @@ def use(site: Site, name: str) -> Used:
     store = site.writable_models()
     tried = try_out(store.find(name))
     used = store.use(name)
-    return Used(_model(used), tried, bool(used.manifest and table().weighs(used.manifest)))
+    return UsedModel(_listed_model(used), tried, bool(used.manifest and load_table().find_weighing(used.manifest)))
 
 
-def try_out(one: Installed) -> Tried:
-    """Load a model in a process of its own, so that one that cannot answer is never put to use. Raises ModelError."""
+def try_out(one: Installed) -> TrialResult:
+    """Load a model in a child process and let it answer. Raises ModelError if it cannot."""
 
-    def work() -> Iterator[Tried]:
+    def work() -> Iterator[TrialResult]:
         model = opening.open_model(one.path, EngineOptions())
-        yield Tried(round(model.load_s, 3), model.mapped, model.canary.divergence)
+        yield TrialResult(round(model.load_s, 3), model.mapped, model.canary.divergence)
 
-    (found,) = apart(f"{one.name}/{one.version}", work, Tried)
+    (found,) = apart(f"{one.name}/{one.version}", work, TrialResult)
     return found
 
 
-def wish(recipe: str, adapter: Path | None, *, again: bool) -> Wish:
-    """How a model shall be converted.
+def conversion_options(recipe: str, adapter: Path | None, *, again: bool) -> ConversionOptions:
+    """Make the options of a conversion.
 
     Args:
-        recipe: How weights are stored; empty: as the table has it.
+        recipe: Name of the recipe for storing weights; empty: the default of the model.
         adapter: A LoRA to merge; None: none.
         again: Convert even if the same conversion is there.
     """
-    return Wish(recipe, adapter, again)
+    return ConversionOptions(recipe, adapter, again)
 
 
-def _model(one: Installed) -> ListedModel:
+def _listed_model(one: Installed) -> ListedModel:
     return ListedModel(one.name, one.version, str(one.path), one.active, one.manifest)

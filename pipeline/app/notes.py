@@ -1,4 +1,4 @@
-"""Standing notes: one proposed, confirmed and kept; those that there are; some forgotten."""
+"""Propose, confirm, add, list and remove standing notes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core import files
 from pipeline.core.note import notebook
 from pipeline.core.note.clauses import compile_note
-from pipeline.core.note.notes import confirmed, polarity_of
+from pipeline.core.note.notes import confirm_note, read_polarity
 from pipeline.core.verdict import phrases
 from pipeline.runtime import folders
 
@@ -20,88 +20,90 @@ if TYPE_CHECKING:
     from pipeline.core.settings import Settings
 
 
-class Findings(NamedTuple):
-    """What its author should know before a note is confirmed."""
+class NoteFindings(NamedTuple):
+    """What the author of a note should know before confirming it."""
 
     unread: tuple[str, ...]
     unknown: tuple[str, ...]  # places that are no zone of the site
     zones: dict[str, tuple[str, ...]]  # places and the zones that they may be
-    against: list[tuple[str, str]]  # notes that say the opposite, and a sentence about both
+    against: list[tuple[str, str]]  # ids of contradicting notes, each with a sentence about the contradiction
 
 
 class Proposal(NamedTuple):
-    """A note as it was read, which nobody has confirmed yet.
+    """A note that was read but not confirmed yet.
 
     Attributes:
-        note: With its readings.
-        camera: The only one it is for; empty: all.
-        findings: What is to be known of it.
+        note: The note with its readings.
+        camera: Name of the only camera that it applies to; empty: all.
+        findings: What its author should know.
     """
 
     note: Note
     camera: str
-    findings: Findings
+    findings: NoteFindings
 
 
-def notes(site: Site) -> Notebook:
-    """Read all notes. Raises NoteError."""
+def read_notes(site: Site) -> Notebook:
+    """Read the notes of a site. Raises NoteError."""
     return notebook.load(site.notes_file)
 
 
 def propose(site: Site, text: str, camera: str, polarity: Polarity | None) -> Proposal:
-    """Read a note, and look it over: what was not read, places that no zone has, notes that say the opposite.
+    """Read a note, and find its problems: unread parts, places without a zone, contradicting notes.
 
     Args:
-        site: Whose zones and notes.
+        site: The site whose zones and notes are used.
         text: A sentence or two.
-        camera: The only one it is for; empty: all.
-        polarity: What its author says that it says; None: nothing.
+        camera: Name of the only camera that it applies to; empty: all.
+        polarity: The polarity that the author gives; None: none given.
 
     Raises:
-        ConfigError: The configuration file has no such camera.
-        NoteError: It cannot be taken, is there already, or the notes cannot be read.
+        ConfigError: The configuration has no such camera.
+        NoteError: The text is no note, the note exists already, or the notes cannot be read.
     """
     site.check_camera(camera)
-    book = notes(site)
+    book = read_notes(site)
     note = compile_note(text, site.lexicon)
-    note = confirmed(note, polarity) if polarity else note
-    book.added(note, camera)
+    note = confirm_note(note, polarity) if polarity else note
+    book.with_note(note, camera)
     zones: dict[str, tuple[str, ...]] = {}
     if names := _zone_names(site.settings, camera):
         for reading in note.readings:
-            zones |= phrases.zones_of(reading, names, site.lexicon)
+            zones |= phrases.find_zones(reading, names, site.lexicon)
     unknown = tuple(where for where, found in zones.items() if not found)
-    return Proposal(note, camera, Findings(note.unread, unknown, zones, notebook.against(book, note, camera)))
+    return Proposal(
+        note, camera, NoteFindings(note.unread, unknown, zones, notebook.find_contradictions(book, note, camera))
+    )
 
 
 def confirm(proposal: Proposal) -> Proposal:
-    """Take a reading as its author does, who has seen it."""
-    return proposal._replace(note=confirmed(proposal.note, polarity_of(proposal.note.readings)))
+    """Mark the readings of a note as confirmed by its author."""
+    return proposal._replace(note=confirm_note(proposal.note, read_polarity(proposal.note.readings)))
 
 
 def add(site: Site, proposal: Proposal) -> Entry:
-    """Keep a note. Raises NoteError, RunDirectoryError, OSError."""
-    return _change(site, lambda latest: latest.added(proposal.note, proposal.camera)).notes[-1]
+    """Add a note to the notes of a site. Raises NoteError, RunDirectoryError, OSError."""
+    return _update_notebook(site, lambda latest: latest.with_note(proposal.note, proposal.camera)).notes[-1]
 
 
 def remove(site: Site, identifiers: Sequence[str]) -> None:
-    """Forget notes: all of these or, where one is not there, none. Raises NoteError, RunDirectoryError, OSError."""
-    notes(site).removed(*identifiers)  # refused before a folder is made
-    _change(site, lambda latest: latest.removed(*identifiers))
+    """Remove notes: all of them, or none if one does not exist. Raises NoteError, RunDirectoryError, OSError."""
+    read_notes(site).without_notes(*identifiers)  # raises before a folder is created
+    _update_notebook(site, lambda latest: latest.without_notes(*identifiers))
 
 
-def _change(site: Site, change: Callable[[Notebook], Notebook]) -> Notebook:
-    """Change the notes as they are now: whoever changes them at the same time waits, and loses nothing."""
+def _update_notebook(site: Site, change: Callable[[Notebook], Notebook]) -> Notebook:
+    """Change the notes file under a lock, so that concurrent changes are kept."""
     path = site.notes_file
     files.own_folder(path.parent)
     with folders.one_at_a_time(path.with_suffix(".lock")):
         changed = change(notebook.load(path))
-        files.replace(path, notebook.encoded(changed))
+        files.replace(path, notebook.encode(changed))
     return changed
 
 
 def _zone_names(settings: Settings, camera: str) -> list[str]:
-    """What people call the zones and places of a site, or of one camera."""
+    """Return the names of the zones and places of a site, or of one camera."""
     cameras = {name: row for name, row in settings.cameras.items() if camera in ("", name)}
     names = [name for row in cameras.values() for key, zone in row.zones.items() for name in (zone.name or key, key)]
     return [*names, *(row.place or name for name, row in cameras.items())]

@@ -1,4 +1,4 @@
-"""Recordings replay_worker."""
+"""Replay recordings through all stages."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _LATEST = datetime(2262, 1, 1, tzinfo=UTC) - _EPOCH  # later nanoseconds do not 
 _SUMMARY = "summary.json"
 
 Progress: TypeAlias = replaying.Progress
-"""How far a replay is."""
+"""The progress of a replay."""
 Recording: TypeAlias = inputs.Recording
-"""One input."""
+"""A recording to replay."""
 
 
 class ReplaySummary(msgspec.Struct, frozen=True):
-    """What became of all inputs, as programs read it."""
+    """The outcome of all recordings, as `summary.json` has it."""
 
     coverage_percent: float
     elapsed_s: float
     inputs: list[replay_worker.RecordingOutcome]
 
 
-class Replayed(NamedTuple):
-    """What a replay left behind.
+class ReplayResult(NamedTuple):
+    """The result of a replay.
 
     Attributes:
-        summary: Also in summary.json, beside the events.
-        elapsed_s: How long it took.
-        events_file: The events.
+        summary: The outcome; also in summary.json, beside the events.
+        elapsed_s: Its duration in seconds.
+        events_file: The file of events.
     """
 
     summary: ReplaySummary
@@ -55,14 +55,14 @@ class Replayed(NamedTuple):
     events_file: Path
 
 
-def recordings(paths: Sequence[Path]) -> list[Recording]:
-    """Find recordings: files, and what is below folders, in sorted order. Raises ConfigError: there is none."""
+def find_recordings(paths: Sequence[Path]) -> list[Recording]:
+    """Find recordings: the files, and all files below the folders, sorted. Raises ConfigError if there are none."""
     return inputs.find(paths)
 
 
 @contextmanager
 def output_folder(out: Path | None) -> Iterator[Path]:
-    """Lend the folder asked for, or a temporary one that goes afterwards."""
+    """Yield the folder `out`, or a temporary one that is removed afterwards."""
     if out is not None:
         yield out
         return
@@ -83,36 +83,36 @@ def replay(
     jobs: int | None,
     heat: str | None,
     report: Callable[[Progress], None],
-) -> Replayed:
-    """Run recordings through all stages: the same give the same events, byte for byte, in every run on a machine.
+) -> ReplayResult:
+    """Run recordings through all stages; the same recordings give the same bytes of events on the same machine.
 
     Args:
-        site: Whose settings, notes and models.
+        site: The site whose settings, notes and models are used.
         found: The recordings.
         out: Folder for events.jsonl, evidence and summary.json.
-        camera: Of the site, whose zones and rules hold for them; empty: none.
-        began: When they began, in RFC 3339; None: as each file says, else 1970.
-        jobs: Recordings at once; None: as many as there are cores.
-        heat: The board that each warms up, BOARD or BOARD@AMBIENT; None: none.
-        report: Called a few times a second with how far it is.
+        camera: Name of the camera whose zones and rules are used; empty: none.
+        began: When the recordings began, in RFC 3339; None: the time in each file, else 1970.
+        jobs: Number of recordings at once; None: as many as there are cores.
+        heat: The simulated board, BOARD or BOARD@AMBIENT; None: none.
+        report: Called a few times a second with the progress.
 
     Raises:
-        ConfigError: There is no such camera or board, the time is none, or a daemon keeps its events there.
-        RunDirectoryError: Another process writes there.
+        ConfigError: There is no such camera or board, the time is invalid, or the folder is in use by a daemon.
+        RunDirectoryError: Another process writes into the folder.
         OSError: The folder cannot be written.
     """
     board = None if heat is None else boards.place(heat)
     jobs = jobs or len(os.sched_getaffinity(0))
     run = replaying.Replay(site.settings, found, out, jobs, camera, heat=board)
-    done = run.run(moment(began), report)
+    done = run.run(parse_time_ns(began), report)
     coverage = replaying.coverage(done.outcomes)
     summary = ReplaySummary(coverage, round(done.elapsed_s, 3), done.outcomes)
     (out / _SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=1) + b"\n")
-    return Replayed(summary, done.elapsed_s, done.events_file)
+    return ReplayResult(summary, done.elapsed_s, done.events_file)
 
 
-def moment(text: str | None) -> int | None:
-    """Nanoseconds since 1970 of an RFC 3339 time. Raises ConfigError."""
+def parse_time_ns(text: str | None) -> int | None:
+    """Parse an RFC 3339 time into nanoseconds since 1970; None stays None. Raises ConfigError."""
     if text is None:
         return None
     try:

@@ -18,14 +18,14 @@ Ending: TypeAlias = daemon.Ending
 
 
 def run(site: Site, run_dir: Path | None, log_level: str) -> Ending:
-    """Watch the cameras of a site until told to stop, or until all have ended.
+    """Watch the cameras of a site until a signal to stop, or until all sources have ended.
 
-    Mistakes in its files are told before anything begins.
+    All files are checked before anything starts.
 
     Args:
-        site: With its cameras.
-        run_dir: Private folder for sockets; None: as configured, or the user's.
-        log_level: The least that is logged.
+        site: The site.
+        run_dir: Private folder for sockets; None: the configured one, or the user's.
+        log_level: The lowest level that is logged.
 
     Raises:
         ConfigError: Something is wrong with the configuration or a file that it names, or there are no cameras.
@@ -37,14 +37,14 @@ def run(site: Site, run_dir: Path | None, log_level: str) -> Ending:
     return daemon.serve(settings, run_dir, log_level, site.warnings())
 
 
-def live(site: Site, found: list[Recording], out: Path, camera: str) -> Ending:
-    """Send recordings through the real processes at camera speed, each as a camera.
+def replay_live(site: Site, found: list[Recording], out: Path, camera: str) -> Ending:
+    """Run recordings through the real processes at camera speed, each as a camera.
 
     Args:
-        site: Whose settings, notes and models.
+        site: The site whose settings, notes and models are used.
         found: The recordings.
         out: Folder for events, evidence and the journal.
-        camera: Of the site, whose zones and rules hold for them; empty: none.
+        camera: Name of the camera whose zones and rules are used; empty: none.
 
     Raises:
         PipelineError: The daemon cannot be started.

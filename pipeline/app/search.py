@@ -1,4 +1,4 @@
-"""Incidents by words: those whose pictures fit a text, best first."""
+"""Search incidents whose pictures fit a text, best first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models import catalog
 from models.search import TextSearch
 from models.sentences import open_sentences
 from models.tags import TagTable
-from pipeline.app.events import remarks
+from pipeline.app.events import collect_remarks
 from pipeline.core.decoding import decode_whole
 from pipeline.core.errors import ConfigError
 from pipeline.core.incident import likeness
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from models.search import Meant
+    from models.search import QueryMeaning
 
 _SIZE = 384
 
 
-class Found(NamedTuple):
-    """An incident and how well the text fits it, -1..1."""
+class FoundIncident(NamedTuple):
+    """An incident and its score, -1..1."""
 
     incident: str
     score: float
@@ -42,54 +42,54 @@ class Found(NamedTuple):
     picture: str
 
 
-class Search(NamedTuple):
-    """What a search found.
+class SearchResult(NamedTuple):
+    """The result of a search.
 
     Attributes:
         query: The text.
-        meant: What it was taken for.
+        meant: How the text was understood.
         found: All incidents with features, best first.
-        remarks: What could not be read, what is not kept, and what is not in the files yet.
+        remarks: About events that are unreadable, deleted, or not written yet.
         damaged: Whether some lines are no events.
     """
 
     query: str
-    meant: Meant
-    found: tuple[Found, ...]
+    meant: QueryMeaning
+    found: tuple[FoundIncident, ...]
     remarks: tuple[str, ...]
     damaged: bool
 
 
-def search(path: Path, query: str) -> Search:
+def search(path: Path, query: str) -> SearchResult:
     """Rank the incidents of files of events by a text.
 
     Raises:
-        ConfigError: The text is empty, or like nothing that pictures tell, or no incident has features.
+        ConfigError: The text is empty or names nothing that pictures show, or no incident has features.
     """
     if not query.strip():
         raise ConfigError("say what to look for, e.g. `pipeline events search events.jsonl van`")
     reader = Reader(path)
-    rows = list(featured(reader))
+    rows = list(read_features(reader))
     if not rows:
         raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
     lexicon = words.load(config_file("words.toml"))
-    finder = TextSearch(TagTable.load(catalog.verified("conse-minilm")), lexicon, open_sentences())
-    meant = finder.meant(query)
+    finder = TextSearch(TagTable.load(catalog.verified_path("conse-minilm")), lexicon, open_sentences())
+    meant = finder.understand(query)
     if not meant.shares:
         raise ConfigError(
             f"`{query}` is no kind of thing or scene: pictures tell neither colours nor sizes, numbers or actions"
         )
     scores = finder.rank(query, [vector for _, _, vector in rows])
-    found = [_found(line, event, score) for (line, event, _), score in zip(rows, scores, strict=True)]
+    found = [_make_result(line, event, score) for (line, event, _), score in zip(rows, scores, strict=True)]
     best = tuple(sorted(found, key=lambda one: -one.score))
-    return Search(query, meant, best, tuple(remarks(reader)), bool(reader.damaged))
+    return SearchResult(query, meant, best, tuple(collect_remarks(reader)), bool(reader.damaged))
 
 
-def featured(reader: Reader) -> Iterator[tuple[bytes, EventLine, NDArray[np.float32]]]:
-    """Yield of every incident the event that holds of those with features, as a line and read, and these."""
+def read_features(reader: Reader) -> Iterator[tuple[bytes, EventLine, NDArray[np.float32]]]:
+    """Yield, for every incident, its newest event with features: the line, the decoded event, the features (384,)."""
     rows: dict[tuple[str, str], tuple[Rank, bytes, EventLine, NDArray[np.float32]]] = {}
     for line, event in reader.events(EventLine):
-        vector, ranked = _vector(event), rank(event.type, event)
+        vector, ranked = _read_vector(event), rank(event.type, event)
         old = rows.get((event.source, event.subject))
         if vector is not None and (old is None or ranked >= old[0]):
             rows[event.source, event.subject] = ranked, line, event, vector
@@ -97,8 +97,8 @@ def featured(reader: Reader) -> Iterator[tuple[bytes, EventLine, NDArray[np.floa
         yield line, event, vector
 
 
-def _vector(event: EventLine) -> NDArray[np.float32] | None:
-    """The picture's vector; None where there is none that can be read."""
+def _read_vector(event: EventLine) -> NDArray[np.float32] | None:
+    """Decode the features (384,) float32 of an event; None if it has none or they are damaged."""
     if event.data.features is None:
         return None
     try:
@@ -111,8 +111,8 @@ def _vector(event: EventLine) -> NDArray[np.float32] | None:
     return found if np.isfinite(found).all() else None
 
 
-def _found(line: bytes, event: EventLine, score: float) -> Found:
+def _make_result(line: bytes, event: EventLine, score: float) -> FoundIncident:
     picture = event.data.evidence[-1].ref if event.data.evidence else ""
-    return Found(
+    return FoundIncident(
         event.subject, round(score, 4), decode_whole(line)["time"], event.camera, event.data.scene.label, picture
     )

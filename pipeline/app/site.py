@@ -1,4 +1,4 @@
-"""A site opened: its configuration, the files that this names, and what lies in the state folder."""
+"""A site: its configuration, the files that the configuration names, and its state folder."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from models.store import Store
     from pipeline.core.configuration import Configuration
     from pipeline.core.note.words import Lexicon
-    from pipeline.core.secrets import Exposed
+    from pipeline.core.secrets import Exposure
     from pipeline.core.text.filters import Filters
     from pipeline.core.verdict.rulebook import Rulebook
 
 
 class Site:
-    """Everything is read when it is first asked for, and only once.
+    """The files of a site; each is read at its first use, and only once.
 
     Args:
-        config: The configuration file; None: all settings have their defaults, and there are no cameras.
-        state_dir: The state folder; None: as configured, or the user's.
-        model: The language model that is to be used instead of the configured one; empty: the configured one.
+        config: The configuration file; None: default settings without cameras.
+        state_dir: The state folder; None: the configured one, or the user's.
+        model: Name of the language model to use; empty: the configured one.
     """
 
-    def __init__(self, config: Path | None, state_dir: Path | None, model: str) -> None:
+    def __init__(self, config: Path | None, state_dir: Path | None, *, model: str = "") -> None:
         self.config = config
         self._state_dir = state_dir
         self._model = model
 
     @cached_property
     def configuration(self) -> Configuration | None:
-        """The file as it was read; None: there is none. Raises ConfigError that lists every problem."""
+        """The configuration file; None if there is none. Raises a ConfigError that lists every problem."""
         return configuration.read(self.config) if self.config else None
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, with what was given instead of them. Raises ConfigError that lists every problem."""
+        """The settings, with the given state folder and model. Raises a ConfigError that lists every problem."""
         found = self.configuration.settings if self.configuration else Settings()
         if self._model:
             describe = msgspec.structs.replace(found.describe, model=self._model)
@@ -61,59 +61,54 @@ class Site:
 
     @cached_property
     def rulebook(self) -> Rulebook:
-        """The site's own rules, or ours. Raises ConfigError."""
+        """The site's own rules, or the bundled ones. Raises ConfigError."""
         return rulebook.load(own_or_ours(self.settings.describe.incidents, "incidents.toml"))
 
     @cached_property
     def filters(self) -> Filters:
-        """The site's own lists of what no sentence may say, or ours. Raises ConfigError."""
+        """The site's own filter lists, or the bundled ones. Raises ConfigError."""
         return filters.load(own_or_ours(self.settings.describe.filters, "filters.toml"))
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The words of notes."""
+        """The bundled word table of notes."""
         return words.load(config_file("words.toml"))
 
     @property
     def state(self) -> Path:
-        """The state folder that was given, else as configured, else the user's; it need not be there yet."""
+        """The given state folder, else the configured one, else the user's; it may not exist yet."""
         return folders.state_dir(self.settings.runtime.state_dir)
 
     @property
     def notes_file(self) -> Path:
-        """The file of the standing notes, which need not be there yet."""
+        """The file of the standing notes; it may not exist yet."""
         return self.state / notebook.FILE
 
     @cached_property
     def models(self) -> Store:
-        """The language models of the state folder."""
+        """The store of language models in the state folder."""
         from models.store import Store  # noqa: PLC0415  # numpy, which most commands do without
 
         return Store(self.state)
 
     def writable_models(self) -> Store:
-        """The same, of a folder that is ours; it is made when there is something to write. Raises RunDirectoryError."""
+        """The same store, after a check that the state folder, if it exists, is ours. Raises RunDirectoryError."""
         if os.path.lexists(self.state):
             files.own_folder(self.state)
         return self.models
 
-    def exposed(self) -> Exposed | None:
-        """What is to be known of a configuration file that shows passwords to every user; None: nothing."""
-        return secrets.exposed(self.config, self.settings.sources) if self.config else None
+    def find_exposure(self) -> Exposure | None:
+        """A warning if other users can read passwords in the configuration file; else None."""
+        return secrets.find_exposure(self.config, self.settings.sources) if self.config else None
 
     def warnings(self) -> list[str]:
-        """Say what is to be known of the configuration file: who may read it, and keys of earlier versions."""
-        exposed = self.exposed()
+        """Return warnings about the configuration file: readable passwords, and keys of earlier versions."""
+        exposed = self.find_exposure()
         outdated = self.configuration.outdated if self.configuration else ()
         return [*([str(exposed)] if exposed else []), *outdated]
 
     def check_camera(self, name: str) -> None:
-        """Refuse a camera that the configuration file has not; no name, or no file, is in order. Raises ConfigError."""
+        """Raise ConfigError if the configuration has no such camera; an empty name, or no file, is accepted."""
         if self.config and name and name not in self.settings.cameras:
             there = ", ".join(self.settings.cameras) or "none"
             raise ConfigError(f"no camera `{name}` in {self.config}: there are {there}")
-
-
-def open_site(config: Path | None, state_dir: Path | None, *, model: str = "") -> Site:
-    """Open a site; nothing is read yet. See `Site` for what is what."""
-    return Site(config, state_dir, model)

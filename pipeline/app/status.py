@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BoardStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Heat and load; what nothing measures is None."""
+    """Heat and load; None for what is not measured."""
 
     temp_c: float | None
     level: int
@@ -42,14 +42,14 @@ class BoardStatus(msgspec.Struct, frozen=True, kw_only=True):
     energy_j_an_incident: float | None
 
 
-class Process(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process is doing, and has done so far."""
+class ProcessStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The state and the counts of one process."""
 
     process: str
     pid: int
     state: str
-    beat_s: float  # since its last turn
-    own_mb: float | None  # None: it is gone
+    beat_s: float  # since its last heartbeat
+    own_mb: float | None  # None: the process has ended
     handled: int
     dropped: int
     overwritten: int
@@ -61,23 +61,23 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(NamedTuple):
-    """A daemon at one moment.
+    """The status of a daemon at one moment.
 
     Attributes:
-        device: Heat and load in numbers.
-        processes: In the order of the table of stages.
-        limits: What may be done.
-        work: What there is to do.
+        device: Heat and load.
+        processes: The processes, in the order of the table of stages.
+        limits: The limits that the governor has set.
+        work: The work that waits.
     """
 
     device: BoardStatus
-    processes: tuple[Process, ...]
+    processes: tuple[ProcessStatus, ...]
     limits: Limits
     work: Work
 
 
-def status(run_dir: Path | None) -> Status:
-    """Read how a daemon is.
+def read_status(run_dir: Path | None) -> Status:
+    """Read the status of a daemon.
 
     Args:
         run_dir: Its runtime folder; None: the user's.
@@ -85,14 +85,14 @@ def status(run_dir: Path | None) -> Status:
     Raises:
         RunDirectoryError: No daemon runs there.
     """
-    _, board = attached(run_dir)
+    _, board = attach(run_dir)
     limits, work = board.limits().get(), loads.work(board, time.monotonic_ns())
-    processes = tuple(_process(board, name) for name in board.names[1:])
-    return Status(_device(board, limits, work), processes, limits, work)
+    processes = tuple(_process_status(board, name) for name in board.names[1:])
+    return Status(_board_status(board, limits, work), processes, limits, work)
 
 
-def attached(run_dir: Path | None) -> tuple[Path, Board]:
-    """The runtime folder of a daemon that runs, and its board. Raises RunDirectoryError: none does."""
+def attach(run_dir: Path | None) -> tuple[Path, Board]:
+    """Return the runtime folder of a running daemon, and its board. Raises RunDirectoryError if no daemon runs."""
     folder = run_dir or folders.run_dir("")
     try:
         folders.check_held(folder)
@@ -107,7 +107,7 @@ def attached(run_dir: Path | None) -> tuple[Path, Board]:
         ) from error
 
 
-def _device(board: Board, limits: Limits, work: Work) -> BoardStatus:
+def _board_status(board: Board, limits: Limits, work: Work) -> BoardStatus:
     energy_mj, ended = board.get(Board.DEVICE, Word.ENERGY_MJ), board.get("trigger", Word.ENDED)
     return BoardStatus(
         temp_c=limits.temp_c,
@@ -131,12 +131,12 @@ def _device(board: Board, limits: Limits, work: Work) -> BoardStatus:
     )
 
 
-def _process(board: Board, name: str) -> Process:
+def _process_status(board: Board, name: str) -> ProcessStatus:
     def get(word: Word) -> int:
         return board.get(name, word)
 
     mb = loads.own_mb(get(Word.PID))
-    return Process(
+    return ProcessStatus(
         process=name,
         pid=get(Word.PID),
         state=StageState(get(Word.STATE)).name.lower(),

@@ -1,4 +1,4 @@
-"""How well a language model tells incidents."""
+"""Measure how well a language model writes sentences about incidents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.asking.prompts import Prompts
 from models.asking.sentence import Summariser
 from models.llm import opening
 from models.llm.mnn import EngineOptions
-from pipeline.app.cases import facts, rows
+from pipeline.app.cases import parse_facts, read_rows
 from pipeline.core.errors import ConfigError, EngineError
 from pipeline.core.facts import Facts
 from pipeline.core.settings import DescribeSettings
@@ -33,14 +33,14 @@ _OWN = "eval/incidents.jsonl"
 
 
 class SummaryCase(msgspec.Struct, frozen=True):
-    """An incident to be told."""
+    """An incident for which a sentence is written."""
 
     id: str
     facts: Facts
 
 
 class SummaryResult(msgspec.Struct, frozen=True):
-    """How one was told."""
+    """The sentence of one incident, with the fault that was found and its costs."""
 
     id: str
     text: str
@@ -54,20 +54,20 @@ class SummaryResult(msgspec.Struct, frozen=True):
     decode_tok_s: float
 
 
-def cases(path: Path | None) -> list[SummaryCase]:
+def read_cases(path: Path | None) -> list[SummaryCase]:
     """Read incidents: JSON lines with `id` and `facts`, or those that come with the package.
 
-    Values that are in no vocabulary of ours become the first one of it: other trackers have more words.
+    Unknown values become the first of their vocabulary, as other trackers have more words.
 
     Raises:
         DamagedError: A line is no JSON object.
-        ConfigError: A line is one, and no incident; or there is none.
+        ConfigError: A line is no incident, or there is none.
     """
     found = []
     source = path or config_file(_OWN)
-    for number, row in rows(source):
+    for number, row in read_rows(source):
         try:
-            found.append(SummaryCase(str(row.get("id", number)), facts(row["facts"])))
+            found.append(SummaryCase(str(row.get("id", number)), parse_facts(row["facts"])))
         except (msgspec.MsgspecError, TypeError, KeyError) as error:
             raise ConfigError(f"{source}, line {number}: no incident with `facts` ({error})") from error
     if not found:
@@ -79,53 +79,53 @@ def cases(path: Path | None) -> list[SummaryCase]:
 
 
 class Summaries(NamedTuple):
-    """What came of a set.
+    """The results of a set.
 
     Attributes:
-        report: Its incidents, as they were told.
-        figures: By name, as programs read them: what they were told with, counts and shares.
+        results: One result for each incident.
+        figures: Model, counts and shares by name, as `--json` prints them.
     """
 
     results: list[SummaryResult]
     figures: dict[str, object]
 
 
-def summaries(
+def evaluate_summaries(
     site: Site, path: Path | None, *, model: str, threads: int | None, free: bool, report: Callable[[int, int], None]
 ) -> Summaries:
-    """Let a model tell every incident of a set, and count which sentences may be shown.
+    """Let a model write a sentence for every incident of a set, and count which sentences may be shown.
 
     Args:
-        site: Whose language models.
+        site: The site whose language models are used.
         path: The set; None: the one that comes with the package.
-        model: Which; empty: the one in use.
-        threads: To compute with; None: as the daemon has it here.
-        free: Without the grammar of facts.
-        report: Called with how many incidents are told, and of how many.
+        model: The model's name; empty: the one in use.
+        threads: Number of threads; None: as many as the daemon would use here.
+        free: Write without the grammar of facts.
+        report: Called with the number of finished incidents and of all incidents.
 
     Raises:
-        ConfigError: It is no set, or there is no such model.
+        ConfigError: The file is no set, or there is no such model.
         DamagedError: A line is no JSON object.
         ModelError: The model cannot be used.
     """
-    chosen, found = cases(path), list[SummaryResult]()
-    installed, settings = _model(site.models, model), DescribeSettings()
+    chosen, found = read_cases(path), list[SummaryResult]()
+    installed, settings = _choose_model(site.models, model), DescribeSettings()
     threads = threads or cores.threads()
     options = EngineOptions(threads, settings.context_tokens)
 
     def work() -> Iterator[SummaryResult]:
-        return _tell(installed, options, chosen, settings.max_sentence_tokens, free=free)
+        return _write_in_child(installed, options, chosen, settings.max_sentence_tokens, free=free)
 
     report(0, len(chosen))
     for done, one in enumerate(apart("eval", work, SummaryResult), 1):
         found.append(one)
         report(done, len(chosen))
     about = {"model": f"{installed.name}/{installed.version}", "threads": threads, "free": free}
-    return Summaries(found, about | _judged(found, {case.id: case.facts for case in chosen}))
+    return Summaries(found, about | _count_results(found, {case.id: case.facts for case in chosen}))
 
 
-def _model(store: Store, name: str) -> Installed:
-    found = store.chosen(name)
+def _choose_model(store: Store, name: str) -> Installed:
+    found = store.choose(name)
     if found is None:
         raise ConfigError(
             f"{store.root}: no model is in use: `pipeline models pull smollm2-135m`, then `pipeline models use` it"
@@ -133,16 +133,16 @@ def _model(store: Store, name: str) -> Installed:
     return found
 
 
-def _tell(
+def _write_in_child(
     model: Installed, options: EngineOptions, chosen: list[SummaryCase], most: int, *, free: bool
 ) -> Iterator[SummaryResult]:
-    """In a process of its own."""
+    """Write the sentences; runs in a child process."""
     loaded, lists = opening.open_model(model.path, options), filters.load(config_file("filters.toml"))
     summariser = Summariser(loaded, Prompts.of(loaded.engine.encode), most, lists)
     for case in chosen:
         try:
-            summary = finished(summariser.write(case.facts, free=free))
-        except EngineError as error:  # a name that fills the context, say: the other incidents are told all the same
+            summary = run_to_end(summariser.write(case.facts, free=free))
+        except EngineError as error:  # such as a name that fills the context; the other incidents are still done
             yield SummaryResult(case.id, "", str(error), False, 0, 0, 0, 0.0, 0.0, 0.0)
             continue
         written = summary.written
@@ -160,8 +160,8 @@ def _tell(
         )
 
 
-def finished(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence:
-    """Let a sentence be written to its end."""
+def run_to_end(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence:
+    """Run a generator that writes a sentence to its end, and return the sentence."""
     while True:
         try:
             next(writing)
@@ -170,9 +170,9 @@ def finished(writing: Generator[None, None, WrittenSentence]) -> WrittenSentence
             return found
 
 
-def _judged(results: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
+def _count_results(results: list[SummaryResult], facts: dict[str, Facts]) -> dict[str, object]:
     shown = [one for one in results if not one.fault]
-    grounded = [one for one in shown if not grounding.fault(one.text, facts[one.id])]
+    grounded = [one for one in shown if not grounding.find_fault(one.text, facts[one.id])]
     reasons = Counter(" ".join(one.fault.split()[-3:]) for one in results if one.fault)
     return {
         "incidents": len(results),

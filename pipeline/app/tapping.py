@@ -1,4 +1,4 @@
-"""What passes on a link of a running daemon."""
+"""Show the messages on a link of a running daemon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pipeline import topology
-from pipeline.app.status import attached
+from pipeline.app.status import attach
 from pipeline.core.errors import ConfigError, RunDirectoryError
 from pipeline.runtime import folders
 from pipeline.runtime.board import Word
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 _LISTENS_NS = 2_000_000_000  # a tap that is killed is forgotten after this
 
 
-def tapped(link: str, run_dir: Path | None, timeout_s: float | None) -> Generator[AnyMessage, None, None]:
-    """Yield what passes on a link of a running daemon, without disturbing it.
+def tap(link: str, run_dir: Path | None, timeout_s: float | None) -> Generator[AnyMessage, None, None]:
+    """Yield the messages on a link of a running daemon, without disturbing it.
 
     Args:
         link: Its name.
         run_dir: The daemon's runtime folder; None: the user's.
-        timeout_s: Ends after so long without a message; None: never.
+        timeout_s: Seconds without a message after which it ends; None: never.
 
     Raises:
         ConfigError: There is no such link.
@@ -39,7 +39,7 @@ def tapped(link: str, run_dir: Path | None, timeout_s: float | None) -> Generato
     if link not in topology.LINKS:
         near = difflib.get_close_matches(link, topology.LINKS, 1)
         raise ConfigError(f"no link `{link}`; " + (f"did you mean `{near[0]}`?" if near else ", ".join(topology.LINKS)))
-    folder, board = attached(run_dir)
+    folder, board = attach(run_dir)
     before = (folder / "board").stat()
     writers = [name for name in board.names[1:] if link in topology.STAGES[topology.split(name)[0]].writes]
 

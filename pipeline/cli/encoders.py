@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli import options
-from pipeline.cli.exits import FAILED, WHOLE, cleared_up
+from pipeline.cli.exits import FAILED, WHOLE, clean_up_on_signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,11 +97,11 @@ def convert(
     """Convert an encoder for an accelerator; `given` are the options of `conversion`, without `config`."""
     from pipeline.app import convert
     from pipeline.view import converting
-    from pipeline.view.progress import steps
+    from pipeline.view.progress import show_steps
 
-    out = given.pop("out") or convert.folder_of(site)
-    with cleared_up(), steps(quiet=quiet) as report:
-        found = convert.convert(convert.job_of(site, file, target, given), out, again=again, report=report)
+    out = given.pop("out") or convert.artefact_folder(site)
+    with clean_up_on_signal(), show_steps(quiet=quiet) as report:
+        found = convert.convert(convert.make_job(site, file, target, given), out, again=again, report=report)
     converting.show(found, as_json=as_json)
 
 
@@ -112,7 +112,7 @@ def backends(as_json: bool) -> None:
     from pipeline.app import encoders
     from pipeline.view import encoders as view
 
-    view.show_backends(encoders.back_ends(), as_json=as_json)
+    view.show_backends(encoders.list_back_ends(), as_json=as_json)
 
 
 def _options(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -136,10 +136,10 @@ def offload_report(model: str, backend: str, options: dict[str, str], config: Pa
     is wrong. Exit status 1: it is not what the configuration asks for.
     """
     from pipeline.app import encoders
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import encoders as view
 
-    with cleared_up():
-        found = encoders.offloaded(open_site(config, None), model, backend, options)
+    with clean_up_on_signal():
+        found = encoders.report_offload(Site(config, None), model, backend, options)
     view.show_offload(found, as_json=as_json)
     sys.exit(WHOLE if found.accepted else FAILED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli import options
-from pipeline.cli.exits import DAMAGED, EXITS, WHOLE, cleared_up
+from pipeline.cli.exits import DAMAGED, EXITS, WHOLE, clean_up_on_signal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,11 +96,11 @@ def digest(  # noqa: PLR0917  # click calls it by keyword
     Files that were put away beside it are read too; one of those by name is read alone.
     Times are the site's: of the configuration's time zone, else as the events themselves tell it.
     """
-    from pipeline.app.digest import digest as tell
-    from pipeline.app.site import open_site
+    from pipeline.app.digest import make_digest
+    from pipeline.app.site import Site
     from pipeline.view import digest as view
 
-    with cleared_up():
-        found = tell(open_site(config, state_dir, model=model), events, since, until, camera)
+    with clean_up_on_signal():
+        found = make_digest(Site(config, state_dir, model=model), events, since, until, camera)
     view.show(found, as_json=as_json)
     sys.exit(DAMAGED if found.damaged else WHOLE)

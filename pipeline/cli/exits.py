@@ -14,7 +14,7 @@ import click
 
 from pipeline import early
 from pipeline.core.errors import DamagedError, ModelError, PipelineError
-from pipeline.core.printing import harmless
+from pipeline.core.printing import make_lines_printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ class Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(WHOLE)
         except OSError as error:  # a folder that is not ours, a disk that is full
-            fail(_reason(error), FAILED)
+            fail(_system_reason(error), FAILED)
         except MemoryError:
             fail("there is not memory enough for this: free some, or give it less to read", FAILED)
         except RecursionError:
@@ -59,12 +59,12 @@ class Commands(click.Group):
 
 def fail(text: str, status: int) -> NoReturn:
     """End with a line and an exit status."""
-    click.echo(f"pipeline: {harmless(text)}", err=True)
+    click.echo(f"pipeline: {make_lines_printable(text)}", err=True)
     sys.exit(status)
 
 
 @contextmanager
-def cleared_up() -> Iterator[None]:
+def clean_up_on_signal() -> Iterator[None]:
     """Whoever ends us from outside (`timeout`, a service manager, a terminal that closes) leaves nothing behind."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
@@ -86,7 +86,7 @@ def _open_streams() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to show nothing
 
 
-def _reason(error: OSError) -> str:
+def _system_reason(error: OSError) -> str:
     """One line of what the system refused."""
     reason = str(error.strerror or error)
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else error.filename

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli import options
-from pipeline.cli.exits import EXITS, cleared_up
+from pipeline.cli.exits import EXITS, clean_up_on_signal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,13 +31,13 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
     name: str, path: Path | None, free: bool, threads: int | None, state_dir: Path | None, as_json: bool, quiet: bool
 ) -> None:
     """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
-    from pipeline.app.site import open_site
-    from pipeline.app.summaries import summaries
+    from pipeline.app.site import Site
+    from pipeline.app.summaries import evaluate_summaries
     from pipeline.view import summaries as view
-    from pipeline.view.progress import counting
+    from pipeline.view.progress import show_count
 
-    with counting("telling", quiet=quiet) as report:
-        found = summaries(open_site(None, state_dir), path, model=name, threads=threads, free=free, report=report)
+    with show_count("telling", quiet=quiet) as report:
+        found = evaluate_summaries(Site(None, state_dir), path, model=name, threads=threads, free=free, report=report)
     view.show(found, as_json=as_json)
 
 
@@ -69,13 +69,13 @@ def eval_verdicts(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Judge incidents by rules and standing notes; count which verdicts are as people labelled them."""
     from pipeline.app import judging, verdicts
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import verdicts as view
-    from pipeline.view.progress import counting
+    from pipeline.view.progress import show_count
 
-    means = judging.open_judging_tools(open_site(config, state_dir), model, encoder=not no_encoder)
-    with counting("weighing", quiet=quiet) as report:
-        found = verdicts.evaluate(path, means, compile_=compile_, report=report)
+    tools = judging.open_judging_tools(Site(config, state_dir), model, encoder=not no_encoder)
+    with show_count("weighing", quiet=quiet) as report:
+        found = verdicts.evaluate(path, tools, compile_=compile_, report=report)
     view.show(found, as_json=as_json)
 
 
@@ -125,10 +125,10 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     used; every number of threads in processes of its own. What was measured before on this device is compared with.
     """
     from pipeline.app import bench
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import bench as view
-    from pipeline.view.progress import measuring
+    from pipeline.view.progress import show_measurement
 
-    with cleared_up(), measuring(quiet=quiet) as report:
-        found = bench.measure(open_site(None, state_dir), model, out, threads=threads, rounds=rounds, report=report)
+    with clean_up_on_signal(), show_measurement(quiet=quiet) as report:
+        found = bench.measure(Site(None, state_dir), model, out, threads=threads, rounds=rounds, report=report)
     view.show(found, as_json=as_json)

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli import completing, encoders, options
-from pipeline.cli.exits import DAMAGED, EXITS, USAGE, WHOLE, cleared_up, fail
+from pipeline.cli.exits import DAMAGED, EXITS, USAGE, WHOLE, clean_up_on_signal, fail
 
 
 @click.group()
@@ -27,10 +27,10 @@ def models() -> None:
 def models_list(state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
     from pipeline.app import models
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import models as view
 
-    view.show(models.listing(open_site(None, state_dir)), as_json=as_json)
+    view.show(models.list_models(Site(None, state_dir)), as_json=as_json)
 
 
 @models.command("pull")
@@ -58,19 +58,21 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Fetch the model NAME and convert it. Interrupted, it goes on where it stopped."""
     from pipeline.app import models
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import models as view
-    from pipeline.view.progress import fetching
+    from pipeline.view.progress import show_fetch
 
-    wish = models.wish(recipe, lora, again=force)
-    with cleared_up(), fetching(quiet=quiet) as report:
-        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, report=report)
+    conversion = models.conversion_options(recipe, lora, again=force)
+    with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
+        found = models.pull(Site(None, state_dir), name, conversion, hub=hub, sha256=sha256, keep=keep, report=report)
     view.show_made(found, as_json=as_json)
 
 
 @models.command("convert", epilog=EXITS)
-@click.argument("file", metavar="MODEL", shell_complete=completing.files_or_encoders)
-@click.option("--target", default="", shell_complete=completing.targets, help="qnn, openvino, rknn or generic.")
+@click.argument("file", metavar="MODEL", shell_complete=completing.complete_files_or_encoders)
+@click.option(
+    "--target", default="", shell_complete=completing.complete_targets, help="qnn, openvino, rknn or generic."
+)
 @click.option("--name", default="", help="Of a GGUF file: what to call it. Default: the file's name.")
 @options.recipe
 @options.lora
@@ -101,14 +103,14 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     ONNX file that rknn-toolkit2 takes; the toolkit itself, which makes the .rknn of it, is not part of this.
     """
     from pipeline.app import models
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import models as view
-    from pipeline.view.progress import fetching
+    from pipeline.view.progress import show_fetch
 
     if target:
         if name or recipe or lora:
             fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        site = open_site(encoder.pop("config"), state_dir)
+        site = Site(encoder.pop("config"), state_dir)
         encoders.convert(site, file, target, encoder, again=force, as_json=as_json, quiet=quiet)
         return
     context = click.get_current_context()
@@ -117,9 +119,9 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         fail("name an encoder's accelerator: --target qnn, openvino, rknn or generic", USAGE)
     if not Path(file).exists():
         fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
-    wish = models.wish(recipe, lora, again=force)
-    with cleared_up(), fetching(quiet=quiet) as report:
-        found = models.convert(open_site(None, state_dir), Path(file), name, wish, report)
+    conversion = models.conversion_options(recipe, lora, again=force)
+    with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
+        found = models.convert(Site(None, state_dir), Path(file), name, conversion, report)
     view.show_made(found, as_json=as_json)
 
 
@@ -130,26 +132,26 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
 def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
     from pipeline.app import models
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import models as view
 
-    found = models.verify(open_site(None, state_dir), name)
+    found = models.verify(Site(None, state_dir), name)
     view.show_checked(found, as_json=as_json)
     sys.exit(DAMAGED if any(one.problems for one in found) else WHOLE)
 
 
 @models.command("use")
-@click.argument("name", shell_complete=completing.models)
+@click.argument("name", shell_complete=completing.complete_models)
 @options.state_dir
 @options.as_json
 def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.app import models
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import models as view
 
-    with cleared_up():
-        used = models.use(open_site(None, state_dir), name)
+    with clean_up_on_signal():
+        used = models.use(Site(None, state_dir), name)
     view.show_used(used, as_json=as_json)
 
 

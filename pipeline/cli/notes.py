@@ -49,10 +49,10 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 ) -> None:
     """Add the note TEXT, a sentence or two in English or Chinese, after showing what was read of it."""
     from pipeline.app import notes
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import notes as view
 
-    site = open_site(config, state_dir)
+    site = Site(config, state_dir)
     proposal = notes.propose(site, text, camera, polarity)
     view.print_reading(proposal)
     if not yes:
@@ -67,10 +67,10 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 def notes_list(state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
     from pipeline.app import notes
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import notes as view
 
-    view.print_list(notes.notes(open_site(None, state_dir)), as_json=as_json)
+    view.print_list(notes.read_notes(Site(None, state_dir)), as_json=as_json)
 
 
 @notes.command("check")
@@ -93,28 +93,28 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
     quiet: bool,
 ) -> None:
     """Show what each note would have done to the incidents of FILE: events.jsonl, or JSON lines with `facts`."""
-    from pipeline.app.effect import effect
-    from pipeline.app.site import open_site
+    from pipeline.app.notes_check import check_notes
+    from pipeline.app.site import Site
     from pipeline.view import notes as view
-    from pipeline.view.progress import counting
+    from pipeline.view.progress import show_count
 
-    with counting("weighing", quiet=quiet) as report:
-        found = effect(open_site(config, state_dir), file, camera, model, encoder=not no_encoder, report=report)
+    with show_count("weighing", quiet=quiet) as report:
+        found = check_notes(Site(config, state_dir), file, camera, model, encoder=not no_encoder, report=report)
     view.print_effect(found, as_json=as_json)
     sys.exit(DAMAGED if found.damaged else WHOLE)
 
 
 @notes.command("remove")
-@click.argument("identifiers", metavar="ID...", nargs=-1, required=True, shell_complete=completing.notes)
+@click.argument("identifiers", metavar="ID...", nargs=-1, required=True, shell_complete=completing.complete_notes)
 @options.state_dir
 @options.as_json
 def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
     from pipeline.app import notes
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import notes as view
 
-    notes.remove(open_site(None, state_dir), identifiers)
+    notes.remove(Site(None, state_dir), identifiers)
     view.print_removed(identifiers, as_json=as_json)
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli import completing, options
-from pipeline.cli.exits import DAMAGED, EXITS, FAILED, UNDELIVERED, USAGE, WHOLE, cleared_up, fail
-from pipeline.core.printing import printable
+from pipeline.cli.exits import DAMAGED, EXITS, FAILED, UNDELIVERED, USAGE, WHOLE, clean_up_on_signal, fail
+from pipeline.core.printing import make_printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: str) -> None:
     """Watch the cameras of CONFIG until told to stop (Ctrl-C or SIGTERM)."""
     from pipeline.app import running
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
 
-    site = open_site(config, state_dir)
+    site = Site(config, state_dir)
     ending = running.run(site, run_dir, log_level)
-    sys.exit(_ended(ending, len(site.settings.cameras)))
+    sys.exit(_report_ending(ending, len(site.settings.cameras)))
 
 
 @click.command(epilog=EXITS)
@@ -51,7 +51,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
 @click.option(
     "--camera",
     default="",
-    shell_complete=completing.cameras,
+    shell_complete=completing.complete_cameras,
     help="The camera of the configuration whose zones and rules hold for these recordings.",
 )
 @click.option(
@@ -64,7 +64,7 @@ def run(config: Path, run_dir: Path | None, state_dir: Path | None, log_level: s
 @click.option(
     "--heat",
     metavar="BOARD[@AMBIENT]",
-    shell_complete=completing.boards,
+    shell_complete=completing.complete_boards,
     help="On a board that warms up, e.g. rk3588@35: fanless_cam, rpi5, rk3588 or phone, in air of so many degrees. "
     "Each recording has a board of its own, as warm as it is without work. With --out, heat.jsonl has a row a second; "
     "the same recordings still give the same bytes.",
@@ -97,21 +97,21 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
     """
     from pipeline.app import replay as replays
     from pipeline.app.events import Events
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import screen, timeline
-    from pipeline.view.progress import replaying
+    from pipeline.view.progress import show_replay
 
-    site = open_site(config, state_dir, model=model)
+    site = Site(config, state_dir, model=model)
     if site.settings.cameras and not camera and not quiet:
         there = " or ".join(site.settings.cameras)
-        click.echo(printable(f"zones and rules not used: choose --camera {there}"), err=True)
-    recordings = replays.recordings(paths)
+        click.echo(make_printable(f"zones and rules not used: choose --camera {there}"), err=True)
+    recordings = replays.find_recordings(paths)
     if live:
         if began or jobs or as_json or heat is not None:
             fail("--live is at the speed of now, and has no summary: not with --began, --heat, --jobs, --json", USAGE)
         sys.exit(_live(site, recordings, out, camera))
-    with cleared_up(), replays.output_folder(out) as folder:
-        with replaying(quiet=quiet) as report:
+    with clean_up_on_signal(), replays.output_folder(out) as folder:
+        with show_replay(quiet=quiet) as report:
             done = replays.replay(
                 site, recordings, folder, camera=camera, began=began, jobs=jobs, heat=heat, report=report
             )
@@ -138,10 +138,10 @@ def replay(  # noqa: PLR0917  # click calls it by keyword
 def check(config: Path, as_json: bool) -> None:
     """Validate a configuration: every unknown key with file, line and the nearest known one."""
     from pipeline.app import check
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import configuration
 
-    configuration.show(check.check(open_site(config, None)), as_json=as_json)
+    configuration.show(check.check(Site(config, None)), as_json=as_json)
 
 
 @click.command()
@@ -174,7 +174,7 @@ def _live(site: Site, recordings: list[Recording], out: Path | None, camera: str
 
     if out is None:
         fail("--live needs --out: the folder for events, evidence and the journal", USAGE)
-    return _ended(running.live(site, recordings, out, camera), len(recordings))
+    return _report_ending(running.replay_live(site, recordings, out, camera), len(recordings))
 
 
 def _status(summary: ReplaySummary) -> int:
@@ -184,7 +184,7 @@ def _status(summary: ReplaySummary) -> int:
     return DAMAGED if states & {"whole", "damaged", "truncated"} else FAILED
 
 
-def _ended(ending: Ending, cameras: int) -> int:
+def _report_ending(ending: Ending, cameras: int) -> int:
     """Say what was not delivered, and how it ended: of some cameras, or of all, no picture ever came."""
     for sink, count in ending.left.items():
         waits = f"{count} events wait for {sink}, which does not take them (is the disk full?)"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli import completing, options
-from pipeline.cli.exits import EXITS, TROUBLE, USAGE, WHOLE, cleared_up, fail
+from pipeline.cli.exits import EXITS, TROUBLE, USAGE, WHOLE, clean_up_on_signal, fail
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,22 +26,22 @@ def status(run_dir: Path | None, as_json: bool, watch: bool) -> None:
     if as_json and watch:
         fail("--json is one answer: not with --watch", USAGE)
     if watch:
-        view.watch(lambda: status.status(run_dir))
+        view.watch(lambda: status.read_status(run_dir))
     else:
-        view.show(status.status(run_dir), as_json=as_json)
+        view.show(status.read_status(run_dir), as_json=as_json)
 
 
 @click.command()
-@click.argument("link", shell_complete=completing.links)
+@click.argument("link", shell_complete=completing.complete_links)
 @click.option("--run-dir", type=options.PATH, help="The daemon's runtime folder.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many messages.")
 @click.option("--timeout", type=float, help="Stop after so many seconds without a message.")
 def tap(link: str, run_dir: Path | None, count: int | None, timeout: float | None) -> None:
     """Show what passes on LINK of a running daemon, without disturbing it."""
-    from pipeline.app.tapping import tapped
+    from pipeline.app.tapping import tap
     from pipeline.view import tapping
 
-    tapping.show(tapped(link, run_dir, timeout), count)
+    tapping.show(tap(link, run_dir, timeout), count)
 
 
 @click.command(epilog=EXITS)
@@ -58,10 +58,10 @@ def doctor(config: Path | None, state_dir: Path | None, sysfs: Path | None, as_j
     Changes nothing. Exit status 4: a line says trouble.
     """
     from pipeline.app.doctor import examine
-    from pipeline.app.site import open_site
+    from pipeline.app.site import Site
     from pipeline.view import doctor as view
 
-    with cleared_up():
-        report = examine(open_site(config, state_dir), sysfs)
+    with clean_up_on_signal():
+        report = examine(Site(config, state_dir), sysfs)
     view.show(report, as_json=as_json)
     sys.exit(TROUBLE if report.troubles else WHOLE)

@@ -1,4 +1,4 @@
-"""A configuration file read: what it says, or everything that is wrong with it, each with its line."""
+"""Read and check a configuration file; every problem is reported with its line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from pipeline.core import files, sources
 from pipeline.core.errors import ConfigError
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.core.settings import EmitSettings, Settings
 
 if TYPE_CHECKING:
@@ -21,21 +21,27 @@ if TYPE_CHECKING:
 
     from pipeline.core.geometry import Polygon
 
-_WRITTEN = {
+_HOW_TO_WRITE = {
     "str": "write it in quotes",
     "int": "write a whole number, without quotes",
     "float": "write a number, without quotes",
     "array": "write a list, in brackets",
 }
-"""How a value of a kind is written, for whoever wrote another."""
-_LINE_MOST = 2000  # letters
+"""How to write a value of each TOML type, for error messages."""
+_MAX_LINE = 2000  # letters
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing wrong with a configuration file."""
+    """A problem of a configuration file.
+
+    Attributes:
+        line: The line, from 1.
+        key: The dotted key, such as `capture.frames_per_s`; empty if the file is not valid TOML.
+        text: What is wrong, and the remedy.
+    """
 
     line: int
-    path: str
+    key: str
     text: str
 
 
@@ -43,15 +49,15 @@ RETIRED = {
     "trigger.resend_after_s": "events are never sent again: they stay in the event log until every sink has them",
     "emit.spool": "events that wait for a sink wait in the event log: see emit.reserve_mb and emit.max_waiting_mb",
 }
-"""Keys of earlier versions that mean nothing any more, and why; a file that has them is still valid."""
+"""Keys of earlier versions that are ignored, and why; a file with them is valid."""
 
 
 class Renamed(NamedTuple):
-    """What a key of an earlier version is called now.
+    """The new name of a key of an earlier version.
 
     Attributes:
-        name: Its name, in the same table.
-        factor: From the unit of the old to that of the new.
+        name: The new name, in the same table.
+        factor: Factor from the old unit to the new one.
     """
 
     name: str
@@ -71,17 +77,17 @@ RENAMED = {
     "runtime.restart_first_s": Renamed("min_restart_s"),
     "runtime.restart_most_s": Renamed("max_restart_s"),
 }
-"""Keys that had other names; their values are taken, and `check` and the log of the daemon say the new name."""
+"""Renamed keys; the old ones are still accepted, with a warning that says the new name."""
 
 
 class Configuration(NamedTuple):
-    """A file that is valid.
+    """A valid configuration file.
 
     Attributes:
-        settings: What it says, with defaults for the rest.
-        outdated: What has become of each key of an earlier version, with FILE:LINE.
+        settings: Its settings, with defaults for missing keys.
+        outdated: A warning for each key of an earlier version, with FILE:LINE.
         path: The file.
-        lines: By key or table, its line.
+        lines: The line of each key and table.
     """
 
     settings: Settings
@@ -90,54 +96,54 @@ class Configuration(NamedTuple):
     lines: dict[str, int]
 
     def at(self, where: str) -> str:
-        """Return where the file says a key, or the table above it, as FILE:LINE."""
-        return f"{self.path}:{_line(self.lines, where)}"
+        """Return the place of a key, or of the table above it, as FILE:LINE."""
+        return f"{self.path}:{_line_of(self.lines, where)}"
 
 
 def read(path: Path) -> Configuration:
-    """Read and check a configuration file, once. Raises ConfigError that lists every problem with its line."""
+    """Read and check a configuration file. Raises a ConfigError that lists every problem with its line."""
     try:
         text = files.read_bounded(path, files.TEXT, follow=True).decode("utf-8-sig")  # some editors begin with a mark
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: cannot be read: byte {error.start} is no UTF-8: save it as UTF-8 text") from error
-    parsed = _parsed(text)
+    parsed = _parse(text)
     if parsed.settings is None or parsed.problems:
-        raise ConfigError("\n".join(f"{path}:{one.line}: {printable(one.text)}" for one in parsed.problems))
-    outdated = tuple(f"{path}:{_line(parsed.lines, key)}: {_become(key)}" for key in parsed.outdated)
+        raise ConfigError("\n".join(f"{path}:{one.line}: {make_printable(one.text)}" for one in parsed.problems))
+    outdated = tuple(f"{path}:{_line_of(parsed.lines, key)}: {_describe_outdated_key(key)}" for key in parsed.outdated)
     return Configuration(parsed.settings, outdated, path, parsed.lines)
 
 
 def load(path: Path) -> Settings:
-    """Return what a configuration file says. Raises what `read` does."""
+    """Return the settings of a configuration file. Raises the same errors as `read`."""
     return read(path).settings
 
 
-def _become(key: str) -> str:
-    """Say what has become of a key of an earlier version."""
+def _describe_outdated_key(key: str) -> str:
+    """Describe what replaces a key of an earlier version."""
     if key in RETIRED:
         return f"`{key}` means nothing any more: {RETIRED[key]}"
     return f"`{key}` is an old name: did you mean `{RENAMED[key].name}`? Its value is used as that"
 
 
-def _of(tables: dict[str, Any], keys: Iterable[str]) -> list[str]:
-    """Return those of some keys, TABLE.NAME, that a file has."""
+def _find_keys(tables: dict[str, Any], keys: Iterable[str]) -> list[str]:
+    """Return those of the keys, TABLE.NAME, that are in the tables of a file."""
     split = ((key, *key.split(".")) for key in keys)
     return [key for key, table, name in split if isinstance(tables.get(table), dict) and name in tables[table]]
 
 
-def _brought_up_to_date(tables: dict[str, Any]) -> dict[str, str]:
-    """Take out keys that mean nothing any more, and give others their new names, unless those are there as well.
+def _update_keys(tables: dict[str, Any]) -> dict[str, str]:
+    """Remove retired keys, and rename renamed ones unless the new name is there too; changes `tables` in place.
 
     Returns:
-        By new name what a key is called in the file.
+        The name in the file for each new name.
     """
     written = {}
-    for key in _of(tables, RETIRED):
+    for key in _find_keys(tables, RETIRED):
         table, _, name = key.partition(".")
         del tables[table][name]
-    for key in _of(tables, RENAMED):
+    for key in _find_keys(tables, RENAMED):
         table, _, name = key.partition(".")
         now = RENAMED[key]
         if now.name not in tables[table]:
@@ -148,8 +154,8 @@ def _brought_up_to_date(tables: dict[str, Any]) -> dict[str, str]:
     return written
 
 
-class _Parsed(NamedTuple):
-    """A text as settings, or what is wrong with it; and which keys of earlier versions it has."""
+class _ParsedFile(NamedTuple):
+    """The settings of a text, or its problems; its keys of earlier versions; the line of each key."""
 
     settings: Settings | None
     problems: list[Problem]
@@ -158,37 +164,37 @@ class _Parsed(NamedTuple):
 
 
 def parse(text: str) -> tuple[Settings | None, list[Problem]]:
-    """Turn the text of a configuration into settings, or say everything that is wrong with it."""
-    parsed = _parsed(text)
+    """Parse the text of a configuration; return its settings (None if invalid) and all problems."""
+    parsed = _parse(text)
     return parsed.settings, parsed.problems
 
 
-def _parsed(text: str) -> _Parsed:
+def _parse(text: str) -> _ParsedFile:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         last = max(1, len(text.splitlines()))  # "at end of document"
-        return _Parsed(None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")], (), {})
+        return _ParsedFile(None, [Problem(int(at[1]) if at else last, "", f"not valid TOML: {error}")], (), {})
     except (RecursionError, ValueError) as error:  # thousands of brackets, thousands of digits
-        return _Parsed(None, [Problem(1, "", f"not valid TOML: {error}")], (), {})
-    lines = _lines(text)
-    outdated = (*_of(tables, RETIRED), *_of(tables, RENAMED))
-    written = _brought_up_to_date(tables)
+        return _ParsedFile(None, [Problem(1, "", f"not valid TOML: {error}")], (), {})
+    lines = _map_lines(text)
+    outdated = (*_find_keys(tables, RETIRED), *_find_keys(tables, RENAMED))
+    written = _update_keys(tables)
 
     def problems(found: Iterable[tuple[str, str]]) -> list[Problem]:
-        return [Problem(_line(lines, written.get(where, where)), where, what) for where, what in found]
+        return [Problem(_line_of(lines, written.get(key, key)), key, text) for key, text in found]
 
-    found = [*_unknown_keys(tables, Settings, ""), *_unfit(tables, Settings, "")]
-    found = found or list(_nul(tables, ""))  # which goes down as deep as they are
+    found = [*_find_unknown_keys(tables, Settings, ""), *_find_invalid_values(tables, Settings, "")]
+    found = found or list(_find_nul(tables, ""))  # recursive, so only for tables of valid depth
     if found:
-        return _Parsed(None, problems(found), outdated, lines)
+        return _ParsedFile(None, problems(found), outdated, lines)
     settings = msgspec.convert(tables, Settings)
-    return _Parsed(settings, problems(_contradictions(settings)), outdated, lines)
+    return _ParsedFile(settings, problems(_find_contradictions(settings)), outdated, lines)
 
 
-def _unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Yield every key that no setting has, with the nearest that one has."""
+def _find_unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield every unknown key, with a message that names the nearest known one."""
     known = get_type_hints(kind)
     for key, value in table.items():
         path = f"{where}.{key}" if where else key
@@ -197,54 +203,54 @@ def _unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tupl
             hint = f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(sorted(known))}"
             yield path, f"unknown key `{path}`{hint}"
             continue
-        yield from _unknown_below(value, known[key], path)
+        yield from _find_unknown_below(value, known[key], path)
 
 
-def _unknown_below(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
+def _find_unknown_below(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
     if not isinstance(value, dict):
         return
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        yield from _unknown_keys(value, kind, path)
+        yield from _find_unknown_keys(value, kind, path)
     elif get_origin(kind) is dict:
         member = get_args(kind)[1]
         for name, entry in value.items():
-            yield from _unknown_below(entry, member, f"{path}.{name}")
+            yield from _find_unknown_below(entry, member, f"{path}.{name}")
 
 
-def _unfit(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every value that its setting does not allow; key by key, as msgspec does not name members of tables."""
+def _find_invalid_values(value: Any, kind: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the key of every invalid value, with a message; msgspec alone names no members of tables."""
     if isinstance(value, dict) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         hints = get_type_hints(kind, include_extras=True)
         for key in (key for key in value if key in hints):
-            yield from _unfit(value[key], hints[key], f"{path}.{key}" if path else key)
+            yield from _find_invalid_values(value[key], hints[key], f"{path}.{key}" if path else key)
         for setting in msgspec.structs.fields(kind):
             if setting.required and setting.name not in value:
                 yield path, f"`{path}`: missing required field `{setting.name}`"
     elif isinstance(value, dict) and get_origin(kind) is dict:
         for name, entry in value.items():
-            yield from _unfit(entry, get_args(kind)[1], f"{path}.{name}")
+            yield from _find_invalid_values(entry, get_args(kind)[1], f"{path}.{name}")
     else:
         try:
             msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             text, _, inside = str(error).partition(" - at `$")
-            yield path, f"`{path}{inside.rstrip('`')}`: {_plainly(text, kind)}"
+            yield path, f"`{path}{inside.rstrip('`')}`: {_explain(text, kind)}"
 
 
-def _nul(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield every text with a NUL in it, which the system takes for the end of a name."""
+def _find_nul(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the key of every text with a NUL, which would end a file name."""
     if isinstance(value, str) and "\0" in value:
         yield path, f"`{path}`: a NUL is in this text: take it out"
     elif isinstance(value, dict):
         for key, entry in value.items():
-            yield from _nul(entry, f"{path}.{key}" if path else key)
+            yield from _find_nul(entry, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         for entry in value:
-            yield from _nul(entry, path)
+            yield from _find_nul(entry, path)
 
 
-def _plainly(text: str, kind: Any) -> str:
-    """Say what is wrong in the words of who wrote the file."""
+def _explain(text: str, kind: Any) -> str:
+    """Turn a message of msgspec into words for the author of the file."""
     choices = [choice for part in (kind, *get_args(kind)) if get_origin(part) is Literal for choice in get_args(part)]
     if choices and "Invalid enum value" in text:
         return f"{text.removeprefix('Invalid enum value ')}: use one of {', '.join(map(str, choices))}"
@@ -252,19 +258,19 @@ def _plainly(text: str, kind: Any) -> str:
         return "write true or false, without quotes"
     if "of length >= 3" in text:
         return "an outline needs at least 3 points"
-    way = next((way for wanted, way in _WRITTEN.items() if f"Expected `{wanted}`, got" in text), "")
+    way = next((way for wanted, way in _HOW_TO_WRITE.items() if f"Expected `{wanted}`, got" in text), "")
     return f"{text}: {way}" if way else text
 
 
-def _sinks(emit: EmitSettings) -> Iterator[tuple[str, str]]:
+def _check_sinks(emit: EmitSettings) -> Iterator[tuple[str, str]]:
     if len(set(emit.sinks)) < len(emit.sinks):
         yield "emit.sinks", "every sink once: twice the same would write every event twice"
     if "serial" in emit.sinks and not emit.serial_port:
         yield "emit.serial_port", 'the sink `serial` needs a device, e.g. serial_port = "/dev/ttyUSB0"'
 
 
-def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield what each key allows but all together do not."""
+def _find_contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield problems that a check of single keys cannot find."""
     try:
         ZoneInfo(settings.site.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -274,25 +280,25 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "capture.min_reconnect_s", "the first pause is longer than capture.max_reconnect_s allows"
     if settings.runtime.min_restart_s > settings.runtime.max_restart_s:
         yield "runtime.min_restart_s", "the first pause is longer than runtime.max_restart_s allows"
-    yield from _sinks(settings.emit)
-    yield from _hours("trigger.open_hours", settings.trigger.open_hours)
+    yield from _check_sinks(settings.emit)
+    yield from _check_hours("trigger.open_hours", settings.trigger.open_hours)
     for name, camera in settings.cameras.items():
         where = f"cameras.{name}"
         if not re.fullmatch(r"[A-Za-z0-9._~-]{1,48}", name):
             yield where, f"camera name `{name}`: use 1 to 48 letters, digits, dots, dashes or underscores"
-        yield from _source(f"{where}.source", camera.source)
-        yield from _hours(f"{where}.open_hours", camera.open_hours)
+        yield from _check_source(f"{where}.source", camera.source)
+        yield from _check_hours(f"{where}.open_hours", camera.open_hours)
         for label, zone in camera.zones.items():
             if not label:
                 yield f"{where}.zones", "a zone needs a name"
-            yield from _hours(f"{where}.zones.{label}.open_hours", zone.open_hours)
-            yield from _outline(f"{where}.zones.{label}.polygon", zone.polygon)
+            yield from _check_hours(f"{where}.zones.{label}.open_hours", zone.open_hours)
+            yield from _check_outline(f"{where}.zones.{label}.polygon", zone.polygon)
         for label, outline in camera.masks.items():
-            yield from _outline(f"{where}.masks.{label}", outline)
+            yield from _check_outline(f"{where}.masks.{label}", outline)
 
 
-def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
-    """A kind of source that there is not is a file that is not there, for the capture; said here it is noticed."""
+def _check_source(where: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield problems of a source; an unknown kind would otherwise be taken for a missing file."""
     if not text.strip() or text != text.strip():
         yield where, f"a camera needs a source, without spaces around it: {sources.HOW}"
     elif (kind := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", text)) and kind[1].lower() not in sources.SCHEMES:
@@ -305,22 +311,22 @@ def _source(where: str, text: str) -> Iterator[tuple[str, str]]:
         yield where, f"`{kind[1]}:` is followed by `//`"
 
 
-def _hours(where: str, text: str) -> Iterator[tuple[str, str]]:
+def _check_hours(where: str, text: str) -> Iterator[tuple[str, str]]:
     if text and not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d", text):
         yield where, f"`{text}` is no span of hours: write it as 07:00-18:00"
 
 
-def _outline(where: str, polygon: Polygon) -> Iterator[tuple[str, str]]:
+def _check_outline(where: str, polygon: Polygon) -> Iterator[tuple[str, str]]:
     if any(not 0 <= edge <= 1 for point in polygon for edge in point):
         yield where, "points are shares of the picture, 0..1, not pixels: divide by width and height"
 
 
-def _lines(text: str) -> dict[str, int]:
-    """Map every key of a TOML text, with its tables and those above them, to its line."""
+def _map_lines(text: str) -> dict[str, int]:
+    """Map every key and table of a TOML text to its line."""
     found: dict[str, int] = {}
     table = ""
     for number, whole in enumerate(text.splitlines(), 1):
-        line = whole[:_LINE_MOST]  # no header or key is longer
+        line = whole[:_MAX_LINE]  # no header or key is longer
         if header := re.match(r"\s*\[\[?([^\[\],]+)\]\]?\s*(#.*)?$", line):  # and no row of an array
             table = header[1].strip().replace('"', "")
             names = table.split(".")
@@ -332,7 +338,7 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _line(lines: dict[str, int], path: str) -> int:
+def _line_of(lines: dict[str, int], path: str) -> int:
     """Return the line of a key, or of the nearest table above it."""
     while path:
         if path in lines:

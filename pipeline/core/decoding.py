@@ -1,4 +1,4 @@
-"""JSON and TOML that somebody else may have written, as a type: whatever is wrong with it is one kind of error."""
+"""Decode JSON and TOML of others into types; every fault raises the same kind of error."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 LONGEST_LINE = 1 << 20
-"""Bytes; an event has a few thousand."""
+"""Bytes; an event has a few thousand bytes."""
 LARGEST_FILE = 1 << 30
-"""Bytes of a file of lines; ours are put away at some ten million."""
+"""Bytes of a file of lines; ours are rotated at about ten million bytes."""
 
-_DEEPEST = 100  # tables in tables; an event has ten, and what reads them goes down into each
+_MAX_DEPTH = 100  # nested tables; an event has ten levels, and decoders are recursive
 _BRACKETS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{]|[\]}]', re.DOTALL)
-_WRONG = (RecursionError, ValueError, OverflowError)  # what decoders raise beside their own kind
+_DECODER_ERRORS = (RecursionError, ValueError, OverflowError)  # raised by decoders beside their own errors
 
 
 class Damage:
-    """Lines of a file that could not be read: how many, and the number of the first."""
+    """The unreadable lines of a file: their number, and the number of the first line."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -36,52 +36,52 @@ class Damage:
         return self.count > 0
 
     def add(self, number: int) -> None:
-        """Count the line of this number, which comes behind those that were counted before."""
+        """Count an unreadable line; line numbers must ascend."""
         self.first = self.first or number
         self.count += 1
 
     def message(self, path: Path) -> str:
-        """One line for people."""
+        """Return a message of one line."""
         return f"{path}: {self.count} lines are no events, the first is line {self.first}"
 
 
 def decode(text: bytes | str, kind: type[_T]) -> _T:
-    """Read JSON as a type.
+    """Decode JSON into a type.
 
     Raises:
-        msgspec.DecodeError: It is none, not of this type, or has tables in tables without end, numbers of thousands of
-            digits, or letters that are none.
+        msgspec.DecodeError: The text is no JSON, not of this type, too deeply nested, has a number of thousands of
+            digits, or is no UTF-8.
     """
     _check_depth(text)
-    with _one_kind_of_error():
+    with _unify_errors():
         return msgspec.json.decode(text, type=kind)
 
 
 def decode_whole(text: bytes | str) -> dict[str, Any]:
-    """Read a JSON object with all that is in it, so that it can be written again; raises as `decode`."""
+    """Decode a JSON object completely, so that it can be encoded again. Raises the same errors as `decode`."""
     found = decode(text, dict[str, Any])
-    with _one_kind_of_error():
+    with _unify_errors():
         msgspec.json.encode(found)
     return found
 
 
 def convert(table: Any, kind: type[_T]) -> _T:
-    """Turn what was read into a type. Raises msgspec.DecodeError."""
-    with _one_kind_of_error():
+    """Convert a decoded table into a type. Raises msgspec.DecodeError."""
+    with _unify_errors():
         return msgspec.convert(table, kind)
 
 
 def decode_toml(data: bytes, kind: type[_T]) -> _T:
-    """Read TOML as a type; raises as `decode`."""
-    with _one_kind_of_error():
+    """Decode TOML into a type. Raises the same errors as `decode`."""
+    with _unify_errors():
         return msgspec.toml.decode(data, type=kind)
 
 
-def lines(path: Path) -> Iterator[bytes | None]:
-    """Yield the lines of a file that an operator named, with their ends; None for one that is longer than any event.
+def read_lines(path: Path) -> Iterator[bytes | None]:
+    """Yield the lines of a file of an operator, with their line ends; None for a line longer than `LONGEST_LINE`.
 
     Raises:
-        OSError: It cannot be read, is no regular file, or is larger than any file of ours.
+        OSError: The file cannot be read, is no regular file, or is larger than `LARGEST_FILE`.
     """
     files.check_size(path, LARGEST_FILE)
     with open(files.open_regular(path, follow=True), "rb") as file:  # noqa: PTH123  # a descriptor
@@ -95,29 +95,29 @@ def lines(path: Path) -> Iterator[bytes | None]:
 
 
 def _check_depth(text: bytes | str) -> None:
-    """Raise msgspec.DecodeError where tables are deeper in one another than anybody can follow."""
+    """Raise msgspec.DecodeError if tables are nested deeper than `_MAX_DEPTH`."""
     data = text if isinstance(text, bytes) else text.encode(errors="replace")
-    if data.count(b"{") + data.count(b"[") <= _DEEPEST:
+    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
         return
     depth = 0
     for found in _BRACKETS.finditer(data):
         letter = found[0][:1]
         depth += (letter in b"[{") - (letter in b"]}")
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             raise msgspec.DecodeError("tables in tables without end")
 
 
 @contextmanager
-def _one_kind_of_error() -> Iterator[None]:
+def _unify_errors() -> Iterator[None]:
     try:
         yield
     except msgspec.MsgspecError:
         raise
-    except _WRONG as error:
-        raise msgspec.DecodeError(_why(error)) from error
+    except _DECODER_ERRORS as error:
+        raise msgspec.DecodeError(_explain(error)) from error
 
 
-def _why(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "tables in tables without end"
     if isinstance(error, UnicodeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.core.printing import harmless
+from pipeline.core.printing import make_lines_printable
 
 
 class PipelineError(Exception):
@@ -12,7 +12,7 @@ class PipelineError(Exception):
     """
 
     def __str__(self) -> str:
-        return harmless(super().__str__())
+        return make_lines_printable(super().__str__())
 
 
 class ConfigError(PipelineError):

@@ -48,7 +48,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, fol
     Raises:
         OSError: It cannot be opened, or is no regular file; with the file's name and a text that says what it is.
     """
-    if "\0" in str(path):  # which Python tells of by another kind of error
+    if "\0" in str(path):  # for which Python raises another kind of error
         raise OSError(errno.EINVAL, "no file has such a name", str(path))
     try:
         _check_regular(path, path.stat(follow_symlinks=follow))

@@ -131,7 +131,7 @@ class FramePool:
         sequence = self.begun + 1
         self._begun[0] = sequence
         key = (sequence % self.slots, width, height, False)
-        return sequence, self._views.get(key) or self._viewed(self._views, self._bytes, key)
+        return sequence, self._views.get(key) or self._view(self._views, self._bytes, key)
 
     def copy(self, planes: Planes) -> int:
         """Copy a picture into the next slot; return its sequence number."""
@@ -154,7 +154,7 @@ class FramePool:
         """Return the frame's planes, read-only, for as long as `check` does not raise. Raises as `reading` does."""
         self.check(frame)
         key = (frame.sequence % self.slots, frame.width, frame.height, frame.full_range)
-        return self._lent_views.get(key) or self._viewed(self._lent_views, self._lent, key)
+        return self._lent_views.get(key) or self._view(self._lent_views, self._lent, key)
 
     def close(self) -> None:
         """Forget the mapping; it goes when the last borrowed view does."""
@@ -176,14 +176,14 @@ class FramePool:
     def _offset(self, slot: int) -> int:
         return _HEADER_BYTES + slot * self.slot_bytes
 
-    def _viewed(self, views: dict[_View, Planes], memory: Plane, key: _View) -> Planes:
+    def _view(self, views: dict[_View, Planes], memory: Plane, key: _View) -> Planes:
         """Slice a slot's planes once, and remember them."""
         if len(views) >= self.slots * _GEOMETRIES:
             views.clear()
-        views[key] = self._sliced(memory, *key)
+        views[key] = self._slice(memory, *key)
         return views[key]
 
-    def _sliced(self, memory: Plane, slot: int, width: int, height: int, full_range: bool) -> Planes:  # noqa: FBT001  # a view's key
+    def _slice(self, memory: Plane, slot: int, width: int, height: int, full_range: bool) -> Planes:  # noqa: FBT001  # a view's key
         start = self._offset(slot)
         half_width, half_height = (width + 1) // 2, (height + 1) // 2
         luma, chroma = width * height, half_width * half_height

@@ -63,7 +63,8 @@ class Inbox:
         """
         if self._keep is Keep.MOST_URGENT and self._waiting:
             chosen = min(
-                self._waiting, key=lambda message: aged(_priority(message), _waited(message, now_ns), self._ageing_ns)
+                self._waiting,
+                key=lambda message: aged_priority(_priority(message), _waiting_ns(message, now_ns), self._ageing_ns),
             )
             self._waiting.remove(chosen)
             return chosen
@@ -80,7 +81,7 @@ class Inbox:
         return 0
 
 
-def aged(priority: int, waited: float, ageing: float) -> float:
+def aged_priority(priority: int, waited: float, ageing: float) -> float:
     """How urgent something is after a wait, lower being sooner; both times in one unit.
 
     Nothing becomes more urgent than an alarm: so whatever has waited for an alarm's urgency goes before all alarms that
@@ -89,7 +90,7 @@ def aged(priority: int, waited: float, ageing: float) -> float:
     return max(0.0, priority - waited / ageing)
 
 
-def _waited(message: AnyMessage, now_ns: int) -> int:
+def _waiting_ns(message: AnyMessage, now_ns: int) -> int:
     sent = _sent_ns(message)
     return max(0, now_ns - sent) if sent else 0
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field
 
 from pipeline.core.geometry import Polygon
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.vocabulary import CameraId
 
 Positive = Annotated[float, Meta(gt=0, le=1e9)]
@@ -117,7 +117,7 @@ class EncodeSettings(_Section, frozen=True):
     plugin: str = ""  # of back end plugin_ep: what the provider's wheel is imported as
     artefact: str = ""  # made of the model for this back end, by `models convert` or another tool; default: the model
     options: dict[str, str] = field(default_factory=dict)  # the back end's own, e.g. soc_model
-    on_fallback: Literal["refuse", "degrade", "warn"] = "degrade"  # no features; the CPU; go on: told in every case
+    on_fallback: Literal["refuse", "degrade", "warn"] = "degrade"  # no features; the CPU; go on; reported in every case
     allow_cpu_ops: tuple[str, ...] = ()  # kinds of operations that may stay on the CPU
     min_cosine: Share = 0.99  # of its answers with the CPU's; below, they are never used
     max_partitions: Count = 1  # pieces that the graph may be cut into
@@ -202,15 +202,15 @@ class GovernorSettings(_Section, frozen=True):
     """What is done about heat, load and want of memory."""
 
     mode: Literal["act", "observe", "off"] = "act"
-    sysfs: str = "/sys"  # where the kernel tells temperatures and takes frequencies
+    sysfs: str = "/sys"  # where temperatures are read and frequencies are set
     zones: tuple[str, ...] = ()  # types of thermal zones; default: those of processors
-    trip_c: Annotated[float, Meta(ge=0, le=125)] = 0.0  # 0: the board's first passive trip; 85 where it tells none
+    trip_c: Annotated[float, Meta(ge=0, le=125)] = 0.0  # 0: the board's first passive trip, else 85
     frequencies: bool = True  # lower them where that is allowed; else inference rests between forwards
     shed: bool = True  # give up what matters least under load
     min_memory_mb: Annotated[float, Meta(ge=0, le=1e6)] = 150.0  # with less to be had, the language model is given up
-    leak_mb_per_h: Positive = 30.0  # a process that grows so fast for an hour is told of
+    leak_mb_per_h: Positive = 30.0  # a process that grows so fast for an hour is reported
     recycle_mb: Positive = 300.0  # and replaced between incidents when it has gathered so much
-    drift: Positive = 1.5  # a stage that takes so many times longer than at first is told of
+    drift: Positive = 1.5  # a stage that takes so many times longer than at first is reported
 
 
 class RuntimeSettings(_Section, frozen=True):
@@ -260,7 +260,6 @@ class Settings(_Section, frozen=True):
     def without_passwords(self) -> Settings:
         """Return the same, with no more of each camera's address than may be shown."""
         cameras = {
-            name: msgspec.structs.replace(camera, source=redacted(camera.source))
-            for name, camera in self.cameras.items()
+            name: msgspec.structs.replace(camera, source=redact(camera.source)) for name, camera in self.cameras.items()
         }
         return msgspec.structs.replace(self, cameras=cameras)

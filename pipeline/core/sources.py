@@ -1,4 +1,4 @@
-"""The kinds of sources that a camera's pictures may come from: one table. `stages/sources/opening.py` opens each."""
+"""The table of the kinds of camera sources; `stages/sources/opening.py` opens each kind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ class SourceKind(NamedTuple):
     """A row of the table.
 
     Attributes:
-        name: Of the kind.
-        begins: How its addresses begin, in small letters; a path that begins like none is a file.
-        live: Whether pictures come when they come, rather than when they are asked for.
-        shown: What of an address may be told: its host alone, as the rest may hold a password; a path without what
-            stands before a host; or all of it.
-        written: How to write one, for people.
+        name: Name of the kind.
+        begins: Beginnings of its addresses, in lower case; a path with another beginning is a file.
+        live: Whether pictures come in real time, rather than on request.
+        shown: Which part of an address may be shown: only its host, as the rest may hold a password; the path without
+            user and password; or all of it.
+        written: An example for people.
     """
 
     name: str
@@ -36,10 +36,10 @@ TABLE = (
 # fmt: on
 
 SCHEMES = {begin.partition(":")[0]: kind for kind in TABLE for begin in kind.begins if ":" in begin}
-"""The kind by the word before the colon."""
+"""Kinds by the scheme before the colon."""
 
 LOCAL = tuple(begin for kind in TABLE if kind.shown != "host" for begin in kind.begins)
-"""How addresses begin that hold no password."""
+"""Beginnings of addresses that hold no password."""
 
 HOW = ", ".join(kind.written for kind in TABLE[:-1]) + f" or {TABLE[-1].written}"
 """How to write a source, for people."""
@@ -47,15 +47,15 @@ HOW = ", ".join(kind.written for kind in TABLE[:-1]) + f" or {TABLE[-1].written}
 _FILE = next(kind for kind in TABLE if kind.name == "file")
 
 
-def kind_of(source: str) -> SourceKind | None:
-    """Return the kind of a source; None: it is an address of a kind that there is not."""
+def find_kind(source: str) -> SourceKind | None:
+    """Return the kind of a source; None for an address of an unknown kind."""
     small = source.lower()
     found = next((kind for kind in TABLE if small.startswith(kind.begins)), None)
     return found or (None if "://" in source else _FILE)
 
 
-def spelt(source: str) -> str:
-    """Return a source with what stands before its colon in small letters; a path as it is."""
+def lower_scheme(source: str) -> str:
+    """Return a source with its scheme in lower case; a path unchanged."""
     scheme, separator, rest = source.partition("://")
     if separator:
         return f"{scheme.lower()}{separator}{rest}"

@@ -59,11 +59,11 @@ class Limited(Protocol):
         ...
 
     def record_energy(self, joules: float) -> None:
-        """The device has taken so much since the daemon began."""
+        """Record the energy of the device since the daemon began, in joules."""
         ...
 
     def recycle(self, name: str) -> bool:
-        """Have a process replaced as soon as no incident is open. False: it cannot be, while the daemon runs."""
+        """Request that a process is replaced as soon as no incident is open; False if it cannot be replaced."""
         ...
 
 
@@ -97,11 +97,11 @@ class StageContext:
 class Stage(ABC):  # noqa: B024  # every method has a default on purpose
     """One step of the pipeline, alone in its process. It never sees a socket, a signal or a process."""
 
-    dropped = 0  # what the stage itself gave up: pictures that came too late, evidence that was gone
+    dropped = 0  # what the stage dropped: late pictures, evidence that was overwritten
     reread = 0  # language models only: prompts whose part that never changes had to be read again
     missed = 0  # deadlines that were missed
     open = ended = 0  # trigger only: incidents that are not over, and that are
-    given_up = 0  # trigger only: events that found no room and that nobody was told of yet
+    given_up = 0  # trigger only: events without room on the disk that are not reported yet
     undelivered = 0  # trigger only: events in the log that a sink has not got
     share = 0.0  # sources only: how much of the recording was read, 0..1 where that is known
 
@@ -120,32 +120,32 @@ class Stage(ABC):  # noqa: B024  # every method has a default on purpose
         yield from ()
 
     def pending(self) -> bool:
-        """Whether there is work that may wait for messages."""
+        """Tell whether there is work that may wait until no message is left."""
         return False
 
     def step(self) -> Outputs:
-        """Do a small piece of that work, called while no message waits: an urgent one waits for a piece only."""
+        """Do a small piece of this work; called while no message waits, so that urgent messages wait for one piece."""
         yield from ()
 
     def begin(self) -> Outputs:
-        """Say what an earlier life left unsaid: all stages are ready."""
+        """Send what an earlier life of the stage did not send; called when all stages are ready."""
         yield from ()
 
     def finish(self) -> Outputs:
-        """Say what must still be said: the stages before this one have ended."""
+        """Send the last messages; called when the stages before this one have ended."""
         yield from ()
 
     def since_ns(self) -> Nanoseconds | None:
-        """Since when, on the live timeline, the oldest question waits that was taken and is not answered."""
+        """Return the time, on the live timeline, of the oldest unanswered question; None if there is none."""
         return None
 
     def spent(self) -> float:
-        """How much of its time the question has spent that is nearest to be answered too late, 0..1."""
+        """Return the largest share of its time that an unanswered question has used, 0..1."""
         return 0.0
 
     def waiting(self) -> bool:
-        """Whether answers are outstanding that the stage should stay for when it is stopped."""
+        """Tell whether the stage should wait for answers when it is stopped."""
         return False
 
     def close(self) -> None:  # noqa: B027  # as the class: a default
-        """Release what warm_up took."""
+        """Release the resources of `warm_up`."""

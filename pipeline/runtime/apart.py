@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pipeline.core.errors import ModelError, PipelineError
-from pipeline.core.printing import harmless
+from pipeline.core.printing import make_lines_printable
 from pipeline.runtime import forking, logs
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run_apart(
             return
         if said is not None:
             said.seek(0)
-            sys.stderr.write(harmless(said.read(_SAID_MOST).decode(errors="replace")))
+            sys.stderr.write(make_lines_printable(said.read(_SAID_MOST).decode(errors="replace")))
     how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
     raise ModelError(f"the process of {title} {how}: {remedy}")
 

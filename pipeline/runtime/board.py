@@ -17,7 +17,7 @@ import numpy as np
 
 from pipeline import topology
 from pipeline.core import files
-from pipeline.core.device.limits import FREE, Limits, packed, unpacked
+from pipeline.core.device.limits import FREE, Limits, pack, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,12 +78,12 @@ class BoardLimits:
         """What holds now; cheap enough to be asked for every picture."""
         word = int(self._row[Word.LIMITS])
         if word != self._word:
-            self._word, self._limits = word, unpacked(word)
+            self._word, self._limits = word, unpack(word)
         return self._limits
 
     def set(self, limits: Limits) -> None:
         """From now on, for every process."""
-        self._row[Word.LIMITS] = packed(limits)
+        self._row[Word.LIMITS] = pack(limits)
 
     def record_energy(self, joules: float) -> None:
         """The device has taken so much since the daemon began."""

@@ -150,7 +150,7 @@ def apply(place: StagePlace) -> list[str]:
     """
     asked: dict[str, Callable[[], object]] = {}
     if place.cores:
-        asked[f"cores {placing.ranges(place.cores)}"] = lambda: os.sched_setaffinity(0, place.cores)
+        asked[f"cores {placing.format_ranges(place.cores)}"] = lambda: os.sched_setaffinity(0, place.cores)
     if place.nice:
         asked[f"nice {place.nice}"] = lambda: os.nice(place.nice)
     if place.realtime:

@@ -13,7 +13,7 @@ import structlog
 
 from pipeline.core import files
 from pipeline.core.errors import ConfigError, RunDirectoryError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.settings import PASSING_SINKS
 from pipeline.eventlog import cursor, entries, reader
 from pipeline.runtime import folders, logs
@@ -52,7 +52,7 @@ def serve(settings: Settings, run_dir: Path | None, level: str, warnings: Sequen
     logs.configure(level, stage="supervisor")
     for warning in warnings:
         log.warning("configuration", reason=warning)
-    uris = {name: redacted(camera.source) for name, camera in settings.cameras.items()}
+    uris = {name: redact(camera.source) for name, camera in settings.cameras.items()}
     run = folders.RunDirectory(run_dir or folders.run_dir(settings.runtime.run_dir))
     try:
         files.own_folder(state := folders.state_dir(settings.runtime.state_dir))

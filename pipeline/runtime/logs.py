@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pipeline.core.printing import harmless
+from pipeline.core.printing import make_lines_printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ def configure(level: str = "info", **bound: str) -> None:
 
 def _shown(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """Names and reasons come from cameras and files: nothing of them acts on the terminal."""
-    return {key: harmless(value) if isinstance(value, str) else value for key, value in event.items()}
+    return {key: make_lines_printable(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _known(bound: Mapping[str, str]) -> dict[str, str]:

@@ -58,8 +58,8 @@ class PlayedBoard:
         self._firmware = False
         self._bound = place.body.most_khz
         watts = heat.power_w(place.body, load, 1.0)
-        warmth = heat.settled(place.body, place.ambient_c, watts)
-        idle_c = heat.settled(place.body, place.ambient_c, place.body.idle_w).chip_c
+        warmth = heat.settle(place.body, place.ambient_c, watts)
+        idle_c = heat.settle(place.body, place.ambient_c, place.body.idle_w).chip_c
         over = max(0.0, warmth.chip_c - max(_COOLED_C, idle_c))
         self._warmth = heat.Warmth(warmth.chip_c - over, warmth.housing_c - over)
         self._write_tree()
@@ -73,7 +73,7 @@ class PlayedBoard:
             load: The share of them in which it worked, 0..1.
         """
         watts = heat.power_w(self._place.body, load, self.moment.frequency)
-        self._warmth = heat.warmed(self._place.body, self._warmth, self._place.ambient_c, watts, seconds)
+        self._warmth = heat.warm(self._place.body, self._warmth, self._place.ambient_c, watts, seconds)
         chip_c = self._warmth.chip_c
         self._firmware = chip_c >= TRIP_C or (self._firmware and chip_c > _COOLED_C)
         _write(self._zone / "temp", round(chip_c * 1000))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from pipeline.core.errors import ConfigError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.settings import CameraSettings
 from pipeline.core.vocabulary import CameraId
 
@@ -56,7 +56,7 @@ def find(paths: Iterable[Path]) -> list[Recording]:
     taken: set[str] = set()
     for path in paths:
         if _absent(path):
-            raise ConfigError(f"{_as_utf8(redacted(str(path)))}: no such file or folder")
+            raise ConfigError(f"{_as_utf8(redact(str(path)))}: no such file or folder")
         below = _below(path) if os.path.isdir(path) else [Recording(path, _as_utf8(path.name))]  # noqa: PTH112  # raises nothing
         if not below:
             raise ConfigError(f"{path}: holds no recording ({', '.join(sorted(SUFFIXES))})")

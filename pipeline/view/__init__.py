@@ -1,1 +1,1 @@
-"""What people see: progress, tables, timelines. Reads, never decides."""
+"""Show results to people and programs: progress, tables, timelines, JSON. Views only print."""

@@ -1,4 +1,4 @@
-"""What was measured of a language model, as people and programs read it."""
+"""Show a measurement of a language model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pipeline.core.bench import texts
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
-    from pipeline.app.bench import Measured
+    from pipeline.app.bench import Measurement
 
 
-def show(measured: Measured, *, as_json: bool) -> None:
-    """Print what was measured and how it differs from before; as JSON with `changes` and the `folder`."""
+def show(measured: Measurement, *, as_json: bool) -> None:
+    """Print a measurement and its changes; as JSON with `changes` and the `folder`."""
     found, changes, (kept, page) = measured
     if as_json:
         say_json(msgspec.to_builtins(found) | {"changes": changes, "folder": str(kept.parent)})

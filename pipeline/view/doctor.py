@@ -1,4 +1,4 @@
-"""What this device can do for the daemon, as a field engineer and programs read it."""
+"""Show the findings about a device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
@@ -16,20 +16,22 @@ _STYLES = {"ok": "green", "note": "yellow", "trouble": "bold red"}
 
 
 def show(report: Diagnosis, *, as_json: bool) -> None:
-    """Print it."""
+    """Print the findings."""
     if as_json:
-        say_json(_plain(report))
+        say_json(_to_json(report))
         return
     screen = console()
     table = Table("", "what", "found", "remedy")
     for one in report.findings:
-        table.add_row(one.state, printable(one.name), printable(one.found), one.remedy, style=_STYLES[one.state])
+        table.add_row(
+            one.state, make_printable(one.name), make_printable(one.found), one.remedy, style=_STYLES[one.state]
+        )
     screen.print(table)
     notes = sum(one.state == "note" for one in report.findings)
     screen.print(f"{counted(report.troubles, 'trouble')}, {counted(notes, 'note')}")
 
 
-def _plain(report: Diagnosis) -> dict[str, object]:
+def _to_json(report: Diagnosis) -> dict[str, object]:
     plan = report.device.plan
     return {
         "troubles": report.troubles,

@@ -1,4 +1,4 @@
-"""A run of a board as a picture: temperature, speed, what was given up, what waited and what was served; one SVG."""
+"""Draw a run of a board as SVG: temperature, speed, rung, waiting and served work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from pipeline.core.decoding import decode, lines
+from pipeline.core.decoding import decode, read_lines
 from pipeline.core.device.governor import TRIP_C, Bands
 from pipeline.core.device.limits import Rung
 from pipeline.core.errors import ConfigError
@@ -22,7 +22,7 @@ _LINES_C = ((Bands.below(TRIP_C).warm, "warm"), (TRIP_C, "trip"))
 
 
 class Panel(NamedTuple):
-    """One curve: what it is called, its values, where the axis ends, and lines drawn across with their names."""
+    """One curve: title, values, end of the axis, and named horizontal lines."""
 
     title: str
     values: Sequence[float]
@@ -34,7 +34,7 @@ class Panel(NamedTuple):
 
 
 def read(path: Path) -> list[dict[str, object]]:
-    """The rows of a file, of several recordings one after the other in time.
+    """Read the rows of a file; several recordings follow one another in time.
 
     Raises:
         ConfigError: It is none of `heat.jsonl`, or empty.
@@ -42,7 +42,7 @@ def read(path: Path) -> list[dict[str, object]]:
     """
     found: list[dict[str, object]] = []
     since, before, recording = 0.0, 0.0, None
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             row = decode(line or b"", _Row)
         except msgspec.DecodeError as error:
@@ -68,8 +68,8 @@ class _Row(msgspec.Struct, frozen=True):
     recording: str = ""
 
 
-def svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
-    """Draw rows as `read` gives them, one a second, at least one."""
+def draw_svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
+    """Draw rows of `read`, one for each second, at least one, as SVG."""
     at = [_number(row, "at_s") for row in rows]
     temps = [_number(row, "temp_c") for row in rows]
     queue = [_number(row, "queue_s") for row in rows]
@@ -80,7 +80,7 @@ def svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
         Panel("speed of the board, share", [_number(row, "frequency") for row in rows], 0.0, 1.0, steps=True),
         Panel("what is given up", rungs, 0.0, len(Rung) - 1.0, steps=True, names=names),
         Panel("the oldest waits, s", queue, 0.0, max(1.0, *queue)),
-        Panel("served in a second, s of work", _smooth([_number(row, "served_s") for row in rows]), 0.0, 1.0),
+        Panel("served in a second, s of work", _moving_mean([_number(row, "served_s") for row in rows]), 0.0, 1.0),
     )
     height = _TOP + len(panels) * (_PANEL + _GAP)
     head = (
@@ -90,14 +90,14 @@ def svg(title: str, rows: Sequence[Mapping[str, object]]) -> str:
     )
     parts = [head]
     for place, panel in enumerate(panels):
-        parts.append(_drawn(panel, at, _TOP + place * (_PANEL + _GAP), _COLOURS[place % len(_COLOURS)]))
+        parts.append(_draw_line(panel, at, _TOP + place * (_PANEL + _GAP), _COLOURS[place % len(_COLOURS)]))
     return "".join(parts) + "</svg>\n"
 
 
-def _drawn(panel: Panel, at: Sequence[float], top: int, colour: str) -> str:
+def _draw_line(panel: Panel, at: Sequence[float], top: int, colour: str) -> str:
     wide, since, until = _WIDTH - _LEFT - _RIGHT, at[0], max(at[-1], at[0] + 1)
     x = [_LEFT + wide * (one - since) / (until - since) for one in at]
-    y = [_height(panel, value, top) for value in panel.values]
+    y = [_y_position(panel, value, top) for value in panel.values]
     bottom = top + _PANEL
     frame = (
         f'<text x="{_LEFT}" y="{top - 5}" fill="#444">{escape(panel.title)}</text>'
@@ -109,17 +109,17 @@ def _drawn(panel: Panel, at: Sequence[float], top: int, colour: str) -> str:
     ]
     for value, name in marks:
         parts.append(
-            f'<text x="{_LEFT - 6}" y="{_height(panel, value, top) + 4:.1f}" text-anchor="end" fill="#666">'
+            f'<text x="{_LEFT - 6}" y="{_y_position(panel, value, top) + 4:.1f}" text-anchor="end" fill="#666">'
             f"{escape(name)}</text>"
         )
     for value, name in panel.lines:
-        level = _height(panel, value, top)
+        level = _y_position(panel, value, top)
         parts.append(
             f'<line x1="{_LEFT}" x2="{_LEFT + wide}" y1="{level:.1f}" y2="{level:.1f}" stroke="#999" '
             f'stroke-dasharray="4 4"/><text x="{_LEFT + wide - 4}" y="{level - 3:.1f}" text-anchor="end" '
             f'fill="#999">{escape(name)} {value:g}</text>'
         )
-    parts.append(f'<path d="{_path(x, y, steps=panel.steps)}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
+    parts.append(f'<path d="{_line_path(x, y, steps=panel.steps)}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
     for share in (0.0, 0.5, 1.0):
         second = since + share * (until - since)
         parts.append(
@@ -129,7 +129,7 @@ def _drawn(panel: Panel, at: Sequence[float], top: int, colour: str) -> str:
     return "".join(parts)
 
 
-def _path(x: Sequence[float], y: Sequence[float], *, steps: bool) -> str:
+def _line_path(x: Sequence[float], y: Sequence[float], *, steps: bool) -> str:
     points = [f"M{x[0]:.1f},{y[0]:.1f}"]
     for place in range(1, len(x)):
         if steps:
@@ -138,13 +138,13 @@ def _path(x: Sequence[float], y: Sequence[float], *, steps: bool) -> str:
     return "".join(points)
 
 
-def _height(panel: Panel, value: float, top: int) -> float:
+def _y_position(panel: Panel, value: float, top: int) -> float:
     share = (value - panel.least) / ((panel.most - panel.least) or 1.0)
     return top + _PANEL * (1 - min(1.0, max(0.0, share)))
 
 
-def _smooth(values: Sequence[float], window: int = 15) -> list[float]:
-    """Means of a quarter of a minute: what is served comes in lumps."""
+def _moving_mean(values: Sequence[float], window: int = 15) -> list[float]:
+    """Return moving means over a quarter of a minute, as served work comes in bursts."""
     return [sum(values[max(0, at - window + 1) : at + 1]) / min(window, at + 1) for at in range(len(values))]
 
 

@@ -1,4 +1,4 @@
-"""The language models of a device as people and programs read them."""
+"""Show the language models of a device."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.table import Table
 
-from pipeline.core.printing import printable
+from pipeline.core.printing import make_printable
 from pipeline.view.output import console, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.app.models import ListedModel, Listing, Used, VerifiedModel
+    from pipeline.app.models import ListedModel, Listing, UsedModel, VerifiedModel
 
 
 def show(listing: Listing, *, as_json: bool) -> None:
-    """Print what is installed, what can be had, and the recipes."""
+    """Print the installed models, those that can be pulled, and the recipes."""
     if as_json:
-        say_json(_plainly(listing))
+        say_json(_listing_to_json(listing))
         return
     screen = console()
     if listing.installed:
-        screen.print(_installed(listing))
+        screen.print(_installed_table(listing))
     else:
         screen.print(f"{listing.root}: no models yet")
     table = Table("name", "MB", "licence", "recipe", "what for", title="Can be pulled", title_justify="left")
@@ -45,8 +45,8 @@ def show_made(one: ListedModel, *, as_json: bool) -> None:
     _print_layers(one)
 
 
-def show_used(used: Used, *, as_json: bool) -> None:
-    """Print a model that was tried out and put to use."""
+def show_used(used: UsedModel, *, as_json: bool) -> None:
+    """Print a model that is now in use, with the result of its trial."""
     if as_json:
         say_json(msgspec.structs.asdict(used.model) | {"tried": used.tried})
         return
@@ -59,7 +59,7 @@ def show_used(used: Used, *, as_json: bool) -> None:
 
 
 def show_checked(found: Sequence[VerifiedModel], *, as_json: bool) -> None:
-    """Print what is wrong with which model."""
+    """Print the problems of each verified model."""
     if as_json:
         say_json([msgspec.structs.asdict(one.model) | {"problems": one.problems} for one in found])
         return
@@ -68,7 +68,7 @@ def show_checked(found: Sequence[VerifiedModel], *, as_json: bool) -> None:
         say("\n  ".join([f"{model.name}/{model.version}: {state}", *problems]) + "\n")
 
 
-def _plainly(listing: Listing) -> dict[str, object]:
+def _listing_to_json(listing: Listing) -> dict[str, object]:
     return {
         "installed": listing.installed,
         "models": {
@@ -79,10 +79,10 @@ def _plainly(listing: Listing) -> dict[str, object]:
     }
 
 
-def _installed(listing: Listing) -> Table:
+def _installed_table(listing: Listing) -> Table:
     table = Table("", "name", "version", "MB", "what it says it is", title=listing.root, title_justify="left")
     for one in listing.installed:
-        title = printable(one.manifest.title) if one.manifest else "damaged: pull or convert it again"
+        title = make_printable(one.manifest.title) if one.manifest else "damaged: pull or convert it again"
         table.add_row("*" if one.active else "", one.name, one.version, _megabytes(one), title)
     return table
 

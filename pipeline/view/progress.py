@@ -1,4 +1,4 @@
-"""How far long work is, as bars on standard error; on a terminal only."""
+"""Show progress bars on standard error, only on a terminal."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Lend a function that draws how many are done, and of how many."""
+def show_count(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows the number of finished and of all items."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _done, _all: None
@@ -41,8 +41,8 @@ def counting(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws what is being done, how far that is, and of how much; 0: nobody knows."""
+def show_steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows a step's name, its progress and its end (0: unknown)."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -61,8 +61,8 @@ def steps(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws a bar for each step, with its bytes done and of how many."""
+def show_fetch(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows a bar for each step, with finished and all bytes."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -80,8 +80,8 @@ def fetching(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Lend a function that draws what is measured, how many steps are done, and of how many."""
+def show_measurement(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that shows the measure, and the number of finished and of all steps."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _what, _done, _all: None
@@ -93,19 +93,19 @@ def measuring(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
-def replaying(*, quiet: bool) -> Iterator[Callable[[State], None]]:
-    """Lend a function that draws how far a replay is."""
+def show_replay(*, quiet: bool) -> Iterator[Callable[[State], None]]:
+    """Yield a function that shows the progress of a replay."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[line]}"), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("replay", total=1.0, told="")
-        yield lambda state: bar.update(task, completed=state.share, told=_line(state))
+        task = bar.add_task("replay", total=1.0, line="")
+        yield lambda state: bar.update(task, completed=state.share, line=_replay_line(state))
 
 
-def _line(state: State) -> str:
+def _replay_line(state: State) -> str:
     rate = state.frames / state.elapsed_s if state.elapsed_s else 0.0
     speed = state.media_s / state.elapsed_s if state.elapsed_s else 0.0
     return (

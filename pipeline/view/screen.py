@@ -1,4 +1,4 @@
-"""What was replayed, as people and programs read it."""
+"""Show the result of a replay."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline import topology
-from pipeline.core.printing import counted, printable
+from pipeline.core.printing import counted, make_printable
 from pipeline.view.output import console, say_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipeline.app.replay import Replayed, ReplaySummary
+    from pipeline.app.replay import ReplayResult, ReplaySummary
 
 _STYLES = {"whole": "green", "damaged": "yellow", "truncated": "yellow", "unreadable": "red", "failed": "red"}
 
 
 def copy(path: Path) -> None:
-    """Write a file to standard output as it is."""
+    """Copy a file to standard output unchanged."""
     sys.stdout.flush()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             os.write(1, block)
 
 
-def show(found: Replayed, *, as_json: bool, stderr: bool) -> None:
-    """Print what was replayed and how whole it was, to standard error where events are on the output."""
+def show(found: ReplayResult, *, as_json: bool, stderr: bool) -> None:
+    """Print the outcome of all recordings; on standard error if events are on standard output."""
     summary, inputs = found.summary, found.summary.inputs
     if as_json:
         say_json(summary, stderr=stderr)
         return
     screen = console(stderr=stderr)
-    screen.print(_inputs(summary))
+    screen.print(_inputs_table(summary))
     if any(one.latency_ms for one in inputs):
-        screen.print(_latencies(summary))
+        screen.print(_latencies_table(summary))
     media = sum(one.media_s for one in inputs)
     frames = sum(one.frames for one in inputs)
     screen.print(
@@ -51,7 +51,7 @@ def show(found: Replayed, *, as_json: bool, stderr: bool) -> None:
         screen.print(f"events: {found.events_file}    show them: pipeline events {found.events_file}")
 
 
-def _inputs(summary: ReplaySummary) -> Table:
+def _inputs_table(summary: ReplaySummary) -> Table:
     table = Table(title="Inputs", title_justify="left")
     for name, justify in (
         ("recording", "left"),
@@ -68,12 +68,12 @@ def _inputs(summary: ReplaySummary) -> Table:
         warmth = f"{one.heat['temp_c_first']:g} to {one.heat['temp_c_most']:g} C" if one.heat else ""
         slowed = f", down to level {one.heat['level_most']:g}" if one.heat.get("level_most") else ""
         reason = "; ".join(part for part in (one.reason, warmth + slowed) if part)
-        name, reason = printable(one.name), printable(reason)
+        name, reason = make_printable(one.name), make_printable(reason)
         table.add_row(name, state, frames, f"{one.media_s:.1f}", str(one.incidents), reason)
     return table
 
 
-def _latencies(summary: ReplaySummary) -> Table:
+def _latencies_table(summary: ReplaySummary) -> Table:
     table = Table("stage", "messages", "median ms", "95 % ms", title="Time a message", title_justify="left")
     for stage in topology.STAGES:
         rows = [one.latency_ms[stage] for one in summary.inputs if stage in one.latency_ms]

@@ -1,4 +1,4 @@
-"""The topology as people and programs read it."""
+"""Show the topology."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pipeline.view.output import console, say, say_json
 
 
 def show(*, as_json: bool, mermaid: bool) -> None:
-    """Print stages, links and the diagram."""
+    """Print the stages, the links and the diagram."""
     if as_json:
-        say_json(_plain())
+        say_json(_to_json())
         return
     if not mermaid:
         screen = console()
-        screen.print(_stages())
-        screen.print(_links())
+        screen.print(_stages_table())
+        screen.print(_links_table())
     say(topology.mermaid() + "\n")
 
 
-def _stages() -> Table:
+def _stages_table() -> Table:
     table = Table(
         "stage",
         "process",
@@ -33,7 +33,7 @@ def _stages() -> Table:
         title_justify="left",
     )
     for name, row in topology.STAGES.items():
-        reads = ", ".join(f"{link} ({_keeps(given)})" for link, given in row.reads.items())
+        reads = ", ".join(f"{link} ({_keep_phrase(given)})" for link, given in row.reads.items())
         per = "one a camera" if row.per_camera else "one"
         table.add_row(
             name, per, reads or "-", ", ".join(row.writes), str(row.nice), row.load, f"{row.stalled_after_s:g} s"
@@ -41,24 +41,24 @@ def _stages() -> Table:
     return table
 
 
-def _links() -> Table:
+def _links_table() -> Table:
     table = Table("link", "carries", "rate", "what", title="Links", title_justify="left")
     for name, link in topology.LINKS.items():
         table.add_row(name, ", ".join(kind.__name__ for kind in link.carries), link.rate, link.what)
     return table
 
 
-def _keeps(given: topology.Input) -> str:
+def _keep_phrase(given: topology.Input) -> str:
     name = given.keep.value.replace("_", " ")
     return f"{given.depth} {name}" if given.depth > 1 else name
 
 
-def _plain() -> dict[str, object]:
+def _to_json() -> dict[str, object]:
     return {
         "stages": {
             name: {
                 "implementation": row.implementation,
-                "reads": {link: _keeps(given) for link, given in row.reads.items()},
+                "reads": {link: _keep_phrase(given) for link, given in row.reads.items()},
                 "writes": list(row.writes),
                 "per_camera": row.per_camera,
                 "nice": row.nice,

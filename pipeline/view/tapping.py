@@ -1,4 +1,4 @@
-"""What passes on a link of a running daemon, as JSON Lines."""
+"""Show the messages on a link of a running daemon, as JSON Lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(messages: Generator[AnyMessage, None, None], count: int | None) -> None:
-    """Print messages as they pass, so many of them, or until somebody interrupts."""
+    """Print messages as they arrive, a given number of them, or until an interrupt."""
     with closing(messages):
         try:
             for message in itertools.islice(messages, count):

@@ -1,4 +1,4 @@
-"""Events as people read them: one row an incident, in the order in which they began."""
+"""Show events: one row for each incident, sorted by when they began."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.core.incident import rules
-from pipeline.core.printing import printable
-from pipeline.core.text.templates import duration
+from pipeline.core.printing import make_printable
+from pipeline.core.text.templates import short_duration
 from pipeline.view.output import complain, console, say_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _STYLES = {"ERROR": "bold red", "WARN": "yellow", "INFO": ""}
 
 
 def show(events: Events, *, everything: bool, as_json: bool) -> None:
-    """Print events, and what is to be known of their files.
+    """Print events, with remarks about their files.
 
     Args:
         events: The chosen ones, not read yet.
@@ -47,7 +47,7 @@ def show(events: Events, *, everything: bool, as_json: bool) -> None:
             say_json(event)
     else:
         rows = list(events.each()) if everything else events.incidents()
-        console().print(_table(rows, printable(str(events.path))))
+        console().print(_table(rows, make_printable(str(events.path))))
     for remark in events.remarks():
         complain(remark)
 
@@ -59,31 +59,31 @@ def _table(rows: list[dict[str, Any]], title: str) -> Table:
     for event in rows:
         style = _STYLES.get(event.get("severitytext", "INFO"), "")
         cells = (
-            _when(event),
-            _camera(event),
-            _what(event),
+            _event_time(event),
+            _camera_name(event),
+            _event_kind(event),
             _action(event),
-            _length(event),
-            _says(event),
-            _decided(event),
+            _duration(event),
+            _text(event),
+            _decision(event),
             _ENDS.get(event["data"].get("ended_by", ""), ""),
         )
-        table.add_row(*(Text(printable(cell), style=style) for cell in cells))
+        table.add_row(*(Text(make_printable(cell), style=style) for cell in cells))
     return table
 
 
-def _when(event: dict[str, Any]) -> str:
-    """Media time for a recording of unknown date, wall time else."""
+def _event_time(event: dict[str, Any]) -> str:
+    """Return the wall time, or the media time for a recording of unknown date."""
     date, _, clock = event["time"].removesuffix("Z").partition("T")
     return clock[:10] if date == "1970-01-01" else f"{date} {clock[:8]}"
 
 
-def _camera(event: dict[str, Any]) -> str:
+def _camera_name(event: dict[str, Any]) -> str:
     name: str = event["source"].rpartition("/camera/")[2]
     return name if "/camera/" in event["source"] else "-"
 
 
-def _what(event: dict[str, Any]) -> str:
+def _event_kind(event: dict[str, Any]) -> str:
     data = event["data"]
     if ".incident." not in event["type"]:
         return str(event["type"].removeprefix("fieldwatch.").removesuffix(".v1"))
@@ -92,15 +92,15 @@ def _what(event: dict[str, Any]) -> str:
     return f"{text} {seen['likelihood']:.2f}" if "likelihood" in seen else text
 
 
-def _length(event: dict[str, Any]) -> str:
+def _duration(event: dict[str, Any]) -> str:
     if ".incident." not in event["type"]:
         return ""
     dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
-    text = duration(dwell) if isinstance(dwell, int) else ""
+    text = short_duration(dwell) if isinstance(dwell, int) else ""
     return text if event["data"].get("ended_by") else f"{text} so far"
 
 
-def _says(event: dict[str, Any]) -> str:
+def _text(event: dict[str, Any]) -> str:
     data = event["data"]
     if details := data.get("details"):
         return ", ".join(f"{name} {value}" for name, value in details.items())
@@ -108,13 +108,13 @@ def _says(event: dict[str, Any]) -> str:
 
 
 def _action(event: dict[str, Any]) -> str:
-    """What the verdict says is to be done; how urgent it is where there is none."""
+    """Return the action of the verdict; without one the severity of the event."""
     data = event["data"]
     return str(data.get("analysis", {}).get("fields", {}).get("action") or data.get("priority", ""))
 
 
-def _decided(event: dict[str, Any]) -> str:
-    """The note that decided, else the rule of the table; and the rules that were hit."""
+def _decision(event: dict[str, Any]) -> str:
+    """Return the note that decided, else the rule of the table, and the rules that were hit."""
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""

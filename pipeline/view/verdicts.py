@@ -1,4 +1,4 @@
-"""How well verdicts are made: tables for people, one JSON object for programs."""
+"""Show how well verdicts are made: tables, or one JSON object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(evaluation: Evaluation, *, as_json: bool) -> None:
-    """Print how well incidents were judged, and which were not as people labelled them."""
+    """Print how well incidents were judged, and which verdicts differ from the labels."""
     judged, about = evaluation
     if as_json:
         say_json(about)
@@ -36,7 +36,7 @@ def show(evaluation: Evaluation, *, as_json: bool) -> None:
     table = Table("", "", title="All together", title_justify="left", show_header=False)
     for name, value in about.items():
         if name not in ("groups", "languages", "reliability"):
-            table.add_row(name, _plain(value))
+            table.add_row(name, _cell(value))
     screen.print(table)
     table = Table("from", "to", "n", "told", "right", title="Confidence", title_justify="left")
     for row in _rows(about["reliability"]):
@@ -60,5 +60,5 @@ def _rows(value: object) -> Iterable[dict[str, object]]:
     return value
 
 
-def _plain(value: object) -> str:
+def _cell(value: object) -> str:
     return ", ".join(f"{key} {one}" for key, one in value.items()) if isinstance(value, dict) else str(value)

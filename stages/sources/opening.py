@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from pipeline.core import sources
 from pipeline.core.errors import SourceError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from stages.sources.footage import Footage
 from stages.sources.stream import Stream
 from stages.sources.synthetic import Synthetic
@@ -26,16 +26,16 @@ _Opener: TypeAlias = "Callable[[str, CameraSettings, CaptureSettings], Source]"
 
 def is_live(source: str) -> bool:
     """Whether pictures come when they come, rather than when they are asked for."""
-    kind = sources.kind_of(source)
+    kind = sources.find_kind(source)
     return kind is not None and kind.live
 
 
 def opened(camera: CameraSettings, capture: CaptureSettings) -> Source:
     """Open a camera's source. Raises SourceError."""
-    source = sources.spelt(camera.source)
-    kind = sources.kind_of(source)
+    source = sources.lower_scheme(camera.source)
+    kind = sources.find_kind(source)
     if kind is None:
-        raise SourceError(f"{redacted(source)}: no such kind of source: use {sources.HOW}")
+        raise SourceError(f"{redact(source)}: no such kind of source: use {sources.HOW}")
     return OPENERS[kind.name](source, camera, capture)
 
 
@@ -45,7 +45,7 @@ def _stream(source: str, camera: CameraSettings, capture: CaptureSettings) -> So
 
 def _footage(source: str, camera: CameraSettings, _capture: CaptureSettings) -> Source:
     named = os.fsdecode(unquote_to_bytes(urlsplit(source).path)) if source.startswith("file://") else source
-    mistyped = redacted(camera.source) if redacted(camera.source) != camera.source else ""  # an address, most likely
+    mistyped = redact(camera.source) if redact(camera.source) != camera.source else ""  # an address, most likely
     return Footage(Path(named), rotation=camera.rotation, name=mistyped)
 
 

@@ -9,8 +9,8 @@ import av
 import av.error
 
 from pipeline.core.errors import SourceError
-from pipeline.core.secrets import redacted
-from pipeline.core.sources import kind_of
+from pipeline.core.secrets import redact
+from pipeline.core.sources import find_kind
 from stages.sources.decoder import DecodedPicture, Decoder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Stream:
     declared: int | None = None
 
     def __init__(self, url: str, settings: CaptureSettings, *, rotation: Rotation | None = None) -> None:
-        self.name = redacted(url)
+        self.name = redact(url)
         asked = time.monotonic()
         try:
             container = av.open(
@@ -77,7 +77,7 @@ def options(url: str, settings: CaptureSettings) -> dict[str, str]:
 
 
 def _kind(url: str) -> str:
-    kind = kind_of(url)
+    kind = find_kind(url)
     return kind.name if kind else ""
 
 

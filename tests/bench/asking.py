@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from models import fetch
-from models.store import Store, Wish
-from models.table import table
+from models.store import ConversionOptions, Store
+from models.table import load_table
 from pipeline.core.facts import Facts, ObjectFact, TrackFact
 from pipeline.core.text import sentences
 from tests import boot
@@ -77,17 +77,17 @@ def gguf(model: str, given: Path | None) -> Path:
         return given
     if NAMES[model] == boot.NAME:
         return boot.gguf()
-    return fetch.fetch(table().source(NAMES[model]), boot.CACHE, "", "", lambda *_: None)
+    return fetch.fetch(load_table().source(NAMES[model]), boot.CACHE, "", "", lambda *_: None)
 
 
 def installed(state: Path, name: str, recipe: str, source: Path) -> Installed:
     """A conversion in the store of a state folder, made unless it is there."""
-    return Store(state).convert(source, name, Wish(recipe), lambda *_: None)
+    return Store(state).convert(source, name, ConversionOptions(recipe), lambda *_: None)
 
 
 def ask(model: LanguageModel, prompt: Prompts, facts: Facts) -> WrittenTokens:
     """One sentence, as the stage describe asks for it."""
-    writing = model.write(prompt.summary(facts), sentences.grammar(facts), 96)
+    writing = model.write(prompt.summary(facts), sentences.build_grammar(facts), 96)
     while True:
         try:
             next(writing)

@@ -24,7 +24,7 @@ import numpy as np
 
 from models.llm import convert, folder
 from models.llm.lora import Adapter
-from models.table import table
+from models.table import load_table
 from tests import boot
 from tests.bench.report import last_line
 from tests.bench.report import table as rows_of
@@ -50,8 +50,8 @@ def _child(source: str, target: str, recipe: str, *adapter: str) -> None:
     watcher = threading.Thread(target=watch)
     watcher.start()
     start = time.perf_counter()
-    job = convert.ModelJob(Path(source), table().recipe(recipe), recipe, Path(adapter[0]) if adapter else None)
-    manifest = convert.run(convert.prepare(job), Path(target))
+    job = convert.ModelJob(Path(source), load_table().recipe(recipe), recipe, Path(adapter[0]) if adapter else None)
+    manifest = convert.run(convert.plan(job), Path(target))
     seconds = time.perf_counter() - start
     done.set()
     watcher.join()

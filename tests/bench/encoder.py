@@ -16,7 +16,7 @@ import psutil
 
 from models import catalog
 from models.encoders import fill, gate
-from models.encoders.cpu import CpuEncoder, cpu_session
+from models.encoders.cpu import CpuEncoder, open_cpu_session
 from models.planes import CropReader
 from pipeline.core.frames import Planes
 from pipeline.core.settings import EncodeSettings
@@ -39,7 +39,7 @@ def picture():
 def similar(backend):
     """The verdict and the least cosine with the CPU's answers; None where the back end cannot be used here."""
     settings = EncodeSettings(backend=backend, options=OPTIONS[backend], on_fallback="refuse")
-    admission = gate.admit(catalog.verified(MODEL), MODEL, settings)
+    admission = gate.admit(catalog.verified_path(MODEL), MODEL, settings)
     found = admission.evidence
     return found.placement.verdict if found.placement else found.failure, found.cosine
 
@@ -48,7 +48,7 @@ class Encoding:
     """What the stage does with a keyframe: crop, fill in place, run."""
 
     def __init__(self):
-        self.encoder = CpuEncoder(catalog.verified(MODEL))
+        self.encoder = CpuEncoder(catalog.verified_path(MODEL))
         self.crops = CropReader(self.encoder.input.shape[2])
         self.planes = picture()
 
@@ -110,7 +110,7 @@ def main():
     given = parser.parse_args()
 
     verdicts = {backend: similar(backend) for backend in OPTIONS}
-    encoding, session = Encoding(), cpu_session(catalog.path(MODEL))
+    encoding, session = Encoding(), open_cpu_session(catalog.model_path(MODEL))
     feed = {session.get_inputs()[0].name: encoding.encoder.input}
     ratios = []
     for work in (encoding, lambda: session.run(None, feed)):

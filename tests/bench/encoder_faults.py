@@ -56,7 +56,7 @@ def main() -> None:
 
 def _round(folder: Path, fault: str, incidents: int) -> tuple[int, int, int, int, float, int]:
     """Events that tell the fault, incidents, those that were lost, those with features since; until when; restarts."""
-    environment, settings = devices.install(folder, fault, catalog.verified(MODEL), GOOD_RUNS)
+    environment, settings = devices.install(folder, fault, catalog.verified_path(MODEL), GOOD_RUNS)
     before = dict(os.environ)
     os.environ.update(environment)
     daemon = Daemon(folder, more=settings)

@@ -49,7 +49,7 @@ def _speeds(session: Session) -> tuple[float, float]:
     """As llamacpp.Peer.speeds, of our engine."""
     session.engine.rewind(0)
     began = time.perf_counter()
-    for chunk in reading.chunks(PROMPT):
+    for chunk in reading.split_chunks(PROMPT):
         logits = session.engine.forward(chunk)
     prefill = len(PROMPT) / (time.perf_counter() - began)
     steps = []
@@ -108,7 +108,7 @@ def _sentence(model, prompt: Prompts, facts) -> dict:
     written = asking.ask(model, prompt, facts)
     return {
         "s": time.perf_counter() - began, "tokens": written.output, "cached": written.cached, "text": written.text,
-        "grounded": not grounding.fault(written.text.strip(), facts),
+        "grounded": not grounding.find_fault(written.text.strip(), facts),
     }  # fmt: skip
 
 

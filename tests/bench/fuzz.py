@@ -37,10 +37,11 @@ from models.llm import folder, layout, tokenizer
 from models.llm.gguf import Gguf, Kind
 from models.llm.lora import Adapter
 from models.store import Store
-from pipeline.app import cases, check, digest, effect, search, summaries, verdicts
+from pipeline.app import cases, check, digest, search, summaries, verdicts
+from pipeline.app import notes_check as effect
 from pipeline.app.events import Events
 from pipeline.app.judging import JudgingTools
-from pipeline.app.site import open_site
+from pipeline.app.site import Site
 from pipeline.core import files, messages, settings
 from pipeline.core.bench.baseline import Device
 from pipeline.core.decoding import decode
@@ -138,7 +139,7 @@ class Configuration(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        checked = check.described(open_site(self.file, None), self.book)
+        checked = check.describe_configuration(Site(self.file, None), self.book)
         configuration.show(checked, as_json=chance.random() < 0.3)
 
 
@@ -147,7 +148,7 @@ class Filters(Toml):
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        filters.load(self.file).held("A person stands at the gate.", ())
+        filters.load(self.file).match_output("A person stands at the gate.", ())
 
 
 class Words(Toml):
@@ -191,18 +192,18 @@ class Digest(Lines):
         row, limits = self.book.words, self.book.limits
         loudness = digests.Loudness(row.action, row.severity, limits.speak)
         silent = msgspec.structs.replace(DescribeSettings(), model="none")
-        self.means = digest.DigestTools(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
+        self.tools = digest.DigestTools(loudness, filters.load(config_file("filters.toml")), Store(self.work), silent)
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        asked = digest.AskedPeriod(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
-        digest_view.show(digest.tell(self.file, asked, self.means), as_json=chance.random() < 0.3)
+        asked = digest.RequestedPeriod(chance.choice(SINCE), chance.choice(("", "", "1h", "2026-12-01T00:00")))
+        digest_view.show(digest.digest_events(self.file, asked, self.tools), as_json=chance.random() < 0.3)
 
 
 class Search(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        list(search.featured(Reader(self.file)))
+        list(search.read_features(Reader(self.file)))
 
 
 class Check(Lines):
@@ -210,20 +211,20 @@ class Check(Lines):
         super().prepare()
         lexicon = words.load(config_file("words.toml"))
         self.notes = written_notes(lexicon)
-        self.means = JudgingTools(self.book, lexicon, None)
+        self.tools = JudgingTools(self.book, lexicon, None)
         self.places = Places(settings.Settings())
 
     def read(self, data, chance):
         self.file.write_bytes(data)
-        past = cases.past(Reader(self.file))
-        done = effect.judge(past, self.notes, self.means, self.places, lambda *_: None)
-        notes.print_effect(effect.summed(done, self.notes, self.book), as_json=chance.random() < 0.4)
+        past = cases.read_past_incidents(Reader(self.file))
+        done = effect.judge(past, self.notes, self.tools, self.places, lambda *_: None)
+        notes.print_effect(effect.summarise(done, self.notes, self.book), as_json=chance.random() < 0.4)
 
 
 class Sets(Lines):
     def read(self, data, chance):
         self.file.write_bytes(data)
-        chance.choice((summaries.cases, verdicts.read))(self.file)
+        chance.choice((summaries.read_cases, verdicts.read))(self.file)
 
 
 class Repair(Lines):
@@ -283,7 +284,7 @@ class Heat(Target):
 class Notes(Target):
     def prepare(self):
         self.lexicon = words.load(config_file("words.toml"))
-        self.book = json.loads(notebook.encoded(written_notes(self.lexicon)))
+        self.book = json.loads(notebook.encode(written_notes(self.lexicon)))
 
     def draw(self, damage):
         return damage.json(self.book)
@@ -292,7 +293,7 @@ class Notes(Target):
         self.file.write_bytes(data)
         book = notebook.load(self.file)
         notes.print_list(book, as_json=chance.random() < 0.4)
-        notebook.encoded(book.added(compile_note("Dogs may be in the yard.", self.lexicon), ""))
+        notebook.encode(book.with_note(compile_note("Dogs may be in the yard.", self.lexicon), ""))
 
 
 class Weighed(Target):
@@ -302,7 +303,7 @@ class Weighed(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         with contextlib.suppress(msgspec.DecodeError):
-            decode(files.read_bounded(self.file), weighing._Kept)
+            decode(files.read_bounded(self.file), weighing._AnswersFile)
 
 
 class Baselines(Target):
@@ -377,7 +378,7 @@ class Onnx(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         found = onnxfile.read(self.file)
-        onnxfile.seams(found)
+        onnxfile.observable_operations(found)
         assert isinstance((found.dynamic, found.rim, found.quantised), tuple)
 
 
@@ -403,7 +404,7 @@ class Ggufs(Target):
     def read(self, data, chance):
         self.file.write_bytes(data)
         model = Gguf(self.file)
-        for read in (layout.shape, tokenizer.vocabulary):
+        for read in (layout.read_shape, tokenizer.read_vocabulary):
             with contextlib.suppress(PipelineError):
                 read(model)
         for name in list(model.tensors)[:3]:
@@ -414,7 +415,7 @@ class Tokenizers(Target):
     def prepare(self):
         path = self.work / "good.gguf"
         path.write_bytes(ggufs.gguf({"general.architecture": "llama", **ggufs.vocabulary()}, {}))
-        self.good = tokenizer.mtok(tokenizer.vocabulary(Gguf(path)))
+        self.good = tokenizer.encode_mtok(tokenizer.read_vocabulary(Gguf(path)))
 
     def draw(self, damage):
         return damage.bytes(self.good)
@@ -447,7 +448,7 @@ class Manifests(Target):
         (self.folder / folder.MANIFEST).write_bytes(data)
         (self.work / "models/active.json").write_bytes(chance.choice((b'{"name":"a","version":"b"}', data)))
         store = Store(self.work)
-        store.installed()
+        store.list_installed()
         list(store.verify(""))
         with contextlib.suppress(PipelineError):
             store.active()
@@ -473,7 +474,7 @@ class Artefacts(Target):
 
     def read(self, data, chance):
         (self.folder / artefact.MANIFEST).write_bytes(data)
-        artefact.whole(self.folder, artefact.read(self.folder))
+        artefact.check_file(self.folder, artefact.read(self.folder))
 
 
 class Vectors(Target):
@@ -550,7 +551,7 @@ def written_notes(lexicon):
     """A book of notes."""
     book = notebook.Notebook()
     for text in NOTES:
-        book = book.added(compile_note(text, lexicon), "")
+        book = book.with_note(compile_note(text, lexicon), "")
     return book
 
 

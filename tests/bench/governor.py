@@ -144,7 +144,7 @@ def simulated(where: str, law, seed: int, minutes: int, trouble: Trouble = CALM)
     """Run a board under a law: load, then twenty minutes of rest."""
     place = heat.place(where)
     body, noise = place.body, random.Random(seed)
-    warmth = heat.settled(body, place.ambient_c, body.idle_w)
+    warmth = heat.settle(body, place.ambient_c, body.idle_w)
     levels, speeds, temps, wrong = [0], [], [], 0
     load_s = minutes * 60
     for at in range(load_s + 1200):
@@ -152,7 +152,7 @@ def simulated(where: str, law, seed: int, minutes: int, trouble: Trouble = CALM)
         frequency = governor.SPEEDS[levels[-1]]
         watts = heat.power_w(body, float(busy and not law.paused), frequency)
         around = body._replace(r2a=body.r2a * trouble.fan(at))
-        warmth = heat.warmed(around, warmth, place.ambient_c, watts, 1.0)
+        warmth = heat.warm(around, warmth, place.ambient_c, watts, 1.0)
         heard = 0.0 if law.noiseless else noise.gauss(0, NOISE_C)
         sensed = trouble.sensed(at, round(warmth.chip_c + heard, 1))
         level = law.decide(trouble.clock(at), sensed, float(busy and not law.paused))

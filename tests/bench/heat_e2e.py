@@ -152,7 +152,7 @@ def main() -> None:
         )  # fmt: skip
         if args.report:
             path = args.report.with_name(f"{args.report.stem}-{side.name}.svg")
-            path.write_text(heatplot.svg(f"{args.board}, {side.name}", side.twin.rows), encoding="utf-8")
+            path.write_text(heatplot.draw_svg(f"{args.board}, {side.name}", side.twin.rows), encoding="utf-8")
     limited = {side.twin.limited_by.split(" of ")[0] for side in sides}
     for side in sides:
         ended(side)

@@ -72,7 +72,7 @@ class Peer:
         timings = pieces[-1]["timings"]
         return {
             "s": seconds, "tokens": timings["predicted_n"], "cached": timings["cache_n"], "text": summary,
-            "grounded": bool(summary) and not grounding.fault(summary, facts),
+            "grounded": bool(summary) and not grounding.find_fault(summary, facts),
         }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _prompt(facts) -> str:
         f"{listed}{prompts._ASKS} {json.dumps({'summary': answer})}{prompts._NEXT}"
         for listed, answer in prompts._EXAMPLES
     )
-    return prompts._TASK + "".join(lines) + prompts.facts_line(facts) + prompts._ASKS
+    return prompts._TASK + "".join(lines) + prompts.format_facts(facts) + prompts._ASKS
 
 
 def measure(gguf: str, threads: int, numbers: list[int], most: int, incidents) -> dict:

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from models.asking.prompts import Prompts
-from models.llm.engine import chunks
+from models.llm.engine import split_chunks
 from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
 from models.store import Store
@@ -134,7 +134,7 @@ def _child_preempt(state: str, count: str) -> dict:
     spied = model.session.engine = _Spied(model.engine)
     arrival = _Arrival(stage, spied)
     routine, alarm = asking.various(3), asking.various(1)
-    first = next(chunks(stage._summariser._prompts.summary(alarm)[1]))
+    first = next(split_chunks(stage._summariser._prompts.summary(alarm)[1]))
     arrival.run(0, routine, alarm, first)
     forwards = len(spied.read)
     places = np.unique(np.linspace(1, forwards, int(count)).astype(int)).tolist()

@@ -30,12 +30,12 @@ import msgspec
 
 from models import catalog
 from models.asking import language
-from models.asking.language import Trial, Voice
-from models.asking.weighing import seen_in
+from models.asking.language import ChosenModel, Trial
+from models.asking.weighing import sight_of
 from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
-from models.store import Store, Wish
-from models.table import table as known_models
+from models.store import ConversionOptions, Store
+from models.table import load_table as known_models
 from pipeline.app import verdicts
 from pipeline.core import messages as m
 from pipeline.core.note import notebook, words
@@ -44,7 +44,7 @@ from pipeline.core.note.notebook import Notebook
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.verdict import rulebook
-from pipeline.core.verdict.speaking import Listener
+from pipeline.core.verdict.matching import NoteMatcher
 from pipeline.resources import config_file
 from stages.describe import Describe
 from tests import boot
@@ -86,9 +86,9 @@ def cases(count: int) -> list[Case]:
         if not case.notes or case.pair:
             continue
         notes = [compile_note(text, lexicon) for text in case.notes]
-        listener = Listener(notes, lexicon, None, lambda _, asked: [None for _ in asked])
-        if listener.unheard(listener.matches(case.facts)):
-            found.setdefault((seen_in(case.facts), case.notes), Case(msgspec.to_builtins(case.facts), case.notes))
+        matcher = NoteMatcher(notes, lexicon, None, lambda _, asked: [None for _ in asked])
+        if matcher.open_notes(matcher.match_notes(case.facts)):
+            found.setdefault((sight_of(case.facts), case.notes), Case(msgspec.to_builtins(case.facts), case.notes))
     every = len(found) / count
     return [list(found.values())[int(at * every)] for at in range(min(count, len(found)))]
 
@@ -99,7 +99,7 @@ class Desk:
     def __init__(self, model_folder: Path, threads: int, state: Path, budget_ms: float) -> None:
         tables = {"describe": {"sentence_encoder": False, "max_verdict_s": budget_ms / 1e3}}
         loaded = open_model(model_folder, EngineOptions(threads))
-        language.open_voice = lambda _: Voice(Trial(None), loaded)
+        language.open_chosen_model = lambda _: ChosenModel(Trial(None), loaded)
         self.state = state
         context = StageContext(msgspec.convert(tables, Settings), {}, None, Clock(), models_dir=state)
         self.stage = Describe(context)
@@ -111,8 +111,8 @@ class Desk:
         """Another site: its notes are written, and weighed for nothing in particular while nobody asks."""
         lexicon, book = words.load(config_file("words.toml")), Notebook()
         for text in notes:
-            book = book.added(compile_note(text, lexicon), "")
-        (self.state / notebook.FILE).write_bytes(notebook.encoded(book))
+            book = book.with_note(compile_note(text, lexicon), "")
+        (self.state / notebook.FILE).write_bytes(notebook.encode(book))
         list(self.stage.handle(m.Ticked(pts_ns=time.perf_counter_ns() + 30 * NS, utc_ns=0, drops={})))
         while self.stage.pending():
             list(self.stage.step())
@@ -222,10 +222,10 @@ CHILDREN = {"ours": _child_ours, "peer": _child_peer}
 def _converted(options: argparse.Namespace, source: Path) -> Path:
     """The model as `pipeline models pull` makes it."""
     known = known_models().source(asking.NAMES[options.model])
-    adapter = catalog.verified(known.adapter) if known.adapter else None
+    adapter = catalog.verified_path(known.adapter) if known.adapter else None
     recipe = options.recipe or known.recipe
     store = Store(options.state_dir)
-    return store.convert(source, asking.NAMES[options.model], Wish(recipe, adapter), lambda *_: None).path
+    return store.convert(source, asking.NAMES[options.model], ConversionOptions(recipe, adapter), lambda *_: None).path
 
 
 def _measure(options: argparse.Namespace, source: Path) -> dict[str, list[dict]]:

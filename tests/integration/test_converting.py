@@ -35,7 +35,7 @@ def made(tmp_path_factory):
     """A vision transformer, and pictures that its ranges can be measured on."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "pictures").mkdir()
-    for at, shown in enumerate(gate.probes((1, 3, npus.SIDE, npus.SIDE), 24)):
+    for at, shown in enumerate(gate.make_probes((1, 3, npus.SIDE, npus.SIDE), 24)):
         picture = (shown[0].transpose(1, 2, 0)[:, :, ::-1] * 128 + 127).astype(np.uint8)
         cv2.imwrite(str(folder / "pictures" / f"{at}.png"), picture)
     return npus.saved(npus.vit(), folder, "vit.onnx"), folder / "pictures"
@@ -90,7 +90,7 @@ def test_a_transformer_that_was_taken_in_pieces_is_taken_whole_once_it_is_conver
     assert [one["name"] for one in manifest["passes"]] == ["prepare", "fuse", "quantise_qnn", "compile_qnn"]
     assert (manifest["verdict"], manifest["left"]) == ("full", [])
     assert manifest["facts"]["calibration"]["count"] == 24
-    assert manifest["facts"]["tools"]["onnxruntime-qnn"] == artefact.version("onnxruntime-qnn")
+    assert manifest["facts"]["tools"]["onnxruntime-qnn"] == artefact.installed_version("onnxruntime-qnn")
 
     after = admitted(model, found["path"])
     assert (after.state, after.evidence.placement.verdict) == ("loaded", "full")
@@ -123,7 +123,7 @@ def test_the_bundled_encoder_is_compiled_as_it_was_quantised(tmp_path):
     npus.needs("qnn")
     found = convert(BUNDLED, tmp_path, "--target", "qnn", "--soc", 43)
     assert found["manifest"]["facts"]["calibration"] is None
-    after = admitted(catalog.verified(BUNDLED), found["path"])
+    after = admitted(catalog.verified_path(BUNDLED), found["path"])
     assert after.state == "loaded"
     assert after.evidence.cosine >= 0.995
 
@@ -200,7 +200,7 @@ def test_what_was_made_with_other_options_is_not_stale_and_what_is_no_longer_tru
     facts = msgspec.structs.replace(manifest.facts, tools={**manifest.facts.tools, "onnx": "1.0"})
     name = artefact.folder_name("vit", facts)
     (old.parent / name).mkdir()
-    artefact.written(old.parent / name, msgspec.structs.replace(manifest, facts=facts, digest=facts.digest))
+    artefact.write(old.parent / name, msgspec.structs.replace(manifest, facts=facts, digest=facts.digest))
     assert "onnx 1.0 made it" in " ".join(convert(model, old.parent, "--target", "generic")["stale"][name])
 
 

@@ -220,10 +220,10 @@ def test_a_mapping_of_other_weights_under_the_right_name_is_made_again(own):
         weights.seek(50 << 20)
         weights.write(bytes(1 << 20))
     seal = path / "seal.json"
-    seal.write_text(json.dumps({"sha256": mapping._digest(path)}))
+    seal.write_text(json.dumps({"sha256": mapping._hash(path)}))
     with file.open("r+b") as weights:
         weights.write(bytes(20 << 20))
-    seal.write_text(json.dumps({"sha256": mapping._digest(path)}))
+    seal.write_text(json.dumps({"sha256": mapping._hash(path)}))
     status, out, err = child(own, "print(json.dumps(opened().canary.best))")
     assert status == 0
     assert "mapping_discarded" in err

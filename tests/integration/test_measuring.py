@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from models.asking import measuring
-from models.store import Store, Wish
+from models.store import ConversionOptions, Store
 from pipeline.core.bench import baseline
 from pipeline.core.errors import ModelError
 from tests import boot
@@ -21,7 +21,7 @@ def state(tmp_path_factory):
     """A state folder with the boot model in use."""
     folder = tmp_path_factory.mktemp("state")
     try:
-        Store(folder).convert(boot.gguf(), boot.NAME, Wish(), lambda *_: None)
+        Store(folder).convert(boot.gguf(), boot.NAME, ConversionOptions(), lambda *_: None)
     except ModelError as error:
         pytest.skip(f"the boot model cannot be had: {error}")
     Store(folder).use(boot.NAME)
@@ -56,4 +56,4 @@ def test_a_task_that_cannot_be_done_is_answered_with_the_reason(tmp_path):
 
 
 def test_memory_is_read_faster_than_a_disk_and_slower_than_a_cache():
-    assert 0.2 < measuring.bandwidth(1, 32 << 20) < 2000
+    assert 0.2 < measuring.measure_bandwidth(1, 32 << 20) < 2000

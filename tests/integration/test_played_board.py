@@ -73,7 +73,7 @@ def test_rows_of_a_replay_are_drawn(tmp_path):
 def test_a_played_board_is_never_cooler_than_without_work(tmp_path):
     place = heat.place("fanless_cam@70")
     for load in (0.0, 1.0):
-        idle = heat.settled(place.body, 70.0, place.body.idle_w).chip_c
+        idle = heat.settle(place.body, 70.0, place.body.idle_w).chip_c
         assert PlayedBoard(place, tmp_path, load).moment.temp_c == pytest.approx(idle, abs=0.1)
 
 

@@ -70,7 +70,7 @@ def exporter():
 
 def test_the_bundled_graph_made_anew_is_the_same(source, exporter, tmp_path):
     made = make_graph.make(make_graph.of_gguf(source), exporter, tmp_path)
-    bundled = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
+    bundled = lzma.decompress(catalog.verified_path("graph-smollm2-135m").read_bytes())
     assert make_graph.difference(made, make_graph.stripped(bundled, make_graph.of_gguf(source))) == ""
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from models.store import Store, Wish
+from models.store import ConversionOptions, Store
 from tests import boot
 from tests.llms import boot_state
 
@@ -31,16 +31,16 @@ import json, os, sys
 from pathlib import Path
 from models.llm.mnn import EngineOptions
 from models.llm.opening import open_model
-from models.table import table
+from models.table import load_table
 from models.asking.prompts import Prompts
 from models.asking.weighing import Weigher
 model = open_model(Path(sys.argv[1]), EngineOptions())
 pairs = json.loads(sys.argv[2])
 found = []
 for order in (pairs, pairs[::-1]):
-    weigher = Weigher(model, Prompts.of(model.engine.encode), table().weighs(model.manifest))
+    weigher = Weigher(model, Prompts.of(model.engine.encode), load_table().find_weighing(model.manifest))
     for seen, note in order:
-        for _ in weigher.weigh(weigher.pairs_of([(seen, note)]), lambda _: False):
+        for _ in weigher.weigh(weigher.expand_pairs([(seen, note)]), lambda _: False):
             pass
     found.append([weigher.answer(seen, note) for seen, note in pairs])
 print(json.dumps(found), flush=True)
@@ -94,7 +94,7 @@ def test_with_it_no_alarm_of_the_hand_written_set_is_missed(state):
 
 def test_a_model_that_was_never_measured_at_finding_notes_is_not_asked(state, tmp_path):
     store = Store(tmp_path)
-    plain = store.convert(boot.gguf(), "plain", Wish("keep"), lambda *_: None)
+    plain = store.convert(boot.gguf(), "plain", ConversionOptions("keep"), lambda *_: None)
     done, _ = evaluated("--set", SETS / "hand.jsonl", "--state-dir", tmp_path, "--model", plain.name)
     assert done.returncode == 2
     assert "never measured" in done.stderr

@@ -1,4 +1,4 @@
-"""What a field engineer is told of a device: from what was found to ok, note or trouble, with a remedy.
+"""Judge the findings about a device for a field engineer: ok, note or trouble, with a remedy.
 
 Trouble is what keeps the daemon from doing its work as configured; a note is what it can live with.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pipeline.core.device.governor import TRIP_C, plausible
+from pipeline.core.device.governor import TRIP_C, is_plausible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ class Need(NamedTuple):
 
 
 class MemoryFound(NamedTuple):
-    """Of the device, in MB; None: not told."""
+    """Memory of the device in MB; None for unknown values."""
 
     total_mb: float | None
     available_mb: float | None
@@ -110,10 +110,10 @@ def memory(found: MemoryFound, need: Need) -> Iterator[Finding]:
         return
     state: State = "trouble" if free < need.memory_mb else "note" if free < _EASY * need.memory_mb else "ok"
     limit = "none" if found.granted_mb is None else f"{found.granted_mb:.0f} MB"
-    told = (
+    text = (
         f"{free:.0f} of {found.total_mb:.0f} MB available, about {need.memory_mb:.0f} MB needed; group limit: {limit}"
     )
-    yield Finding(state, "memory", told, "" if state == "ok" else "a smaller language model, fewer cameras or slots")
+    yield Finding(state, "memory", text, "" if state == "ok" else "a smaller language model, fewer cameras or slots")
     if found.swap_mb:
         yield Finding("ok", "swap", f"{found.swap_mb:.0f} MB")
     elif found.total_mb < _SMALL_BOARD_MB:
@@ -129,10 +129,10 @@ def rings(need: Need, available_mb: float | None, refused: str) -> Finding:
         return Finding(
             "trouble", name, f"memfd_create: {refused}", "a kernel, or a container, that allows memfd_create"
         )
-    told = f"{need.rings_mb:.0f} MB for pictures of 1920x1080; a memfd, so /dev/shm has no part in it"
+    text = f"{need.rings_mb:.0f} MB for pictures of 1920x1080; a memfd, so /dev/shm has no part in it"
     if available_mb is not None and need.rings_mb > available_mb / 2:
-        return Finding("trouble", name, told, "fewer frames.slots or frames.keyframes, or the cameras' smaller stream")
-    return Finding("ok", name, told)
+        return Finding("trouble", name, text, "fewer frames.slots or frames.keyframes, or the cameras' smaller stream")
+    return Finding("ok", name, text)
 
 
 def tasks(most: int | None, there: int | None, need: Need) -> Finding:
@@ -141,10 +141,10 @@ def tasks(most: int | None, there: int | None, need: Need) -> Finding:
         return Finding("ok", "processes and threads", f"no limit; about {need.tasks} needed")
     left = most - (there or 0)
     taken = "" if there is None else f", of which {there} are taken"
-    told = f"at most {most} (pids.max, ulimit -u){taken}; about {need.tasks} needed"
+    text = f"at most {most} (pids.max, ulimit -u){taken}; about {need.tasks} needed"
     state: State = "trouble" if left < need.tasks else "note" if left < _EASY * need.tasks else "ok"
     remedy = "" if state == "ok" else "raise TasksMax= and LimitNPROC= of the service, or --pids-limit of the container"
-    return Finding(state, "processes and threads", told, remedy)
+    return Finding(state, "processes and threads", text, remedy)
 
 
 def files(most: int) -> Finding:
@@ -157,13 +157,13 @@ def files(most: int) -> Finding:
 
 def disk(folder: str, free_mb: float, wanted_mb: float, *, writable: bool) -> Finding:
     """Room for events, pictures and the journal."""
-    told = f"{free_mb:.0f} MB free in {folder}; pictures and events take up to {wanted_mb:.0f} MB"
+    text = f"{free_mb:.0f} MB free in {folder}; pictures and events take up to {wanted_mb:.0f} MB"
     if not writable:
         return Finding("trouble", "state folder", f"{folder}: not writable", "another --state-dir, or another user")
     if free_mb < wanted_mb:
         state: State = "trouble" if free_mb < _DISK_LEAST_MB else "note"
-        return Finding(state, "state folder", told, "smaller emit.max_evidence_mb, emit.rotate_mb or emit.max_files")
-    return Finding("ok", "state folder", told)
+        return Finding(state, "state folder", text, "smaller emit.max_evidence_mb, emit.rotate_mb or emit.max_files")
+    return Finding("ok", "state folder", text)
 
 
 def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]:
@@ -181,14 +181,14 @@ def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]
         yield Finding(
             "note", "heat", "no thermal zone: nobody can tell when it gets too hot", "a kernel with its sensors"
         )
-    sane = any(zone.temp_c is not None and plausible(zone.temp_c) for zone in zones)
+    sane = any(zone.temp_c is not None and is_plausible(zone.temp_c) for zone in zones)
     for zone in zones:
         name = f"heat: {zone.type}"
         trip = "no passive trip" if zone.passive_trip_c is None else f"passive trip at {zone.passive_trip_c:g} C"
         if zone.temp_c is None:
             yield Finding("note", name, f"{zone.name} cannot be read now; {trip}")
             continue
-        if not plausible(zone.temp_c):
+        if not is_plausible(zone.temp_c):
             yield _odd(zone, sane=sane)
             continue
         limit = zone.passive_trip_c or TRIP_C
@@ -198,7 +198,7 @@ def heat(zones: Sequence[Zone], wanted: Sequence[str] = ()) -> Iterator[Finding]
 
 
 def _odd(zone: Zone, *, sane: bool) -> Finding:
-    """A zone that says what no chip can be: left out beside others that tell, else taken for hot."""
+    """Report a zone with an impossible temperature: ignored beside others that work, else taken for hot."""
     said = f"says {zone.temp_c:g} C, as no chip can be"
     if sane:
         return Finding("note", f"heat: {zone.type}", f"{said}: switched off or broken, left out")
@@ -217,16 +217,16 @@ def clocks(knobs: Sequence[Knob]) -> Iterator[Finding]:
         name = f"frequency: {names[0]}" + (f" and {len(names) - 1} like it" if len(names) > 1 else "")
         unit = 1e6 if kind == "devfreq" else 1e3
         held = now is not None and most is not None and now < most
-        told = "not told" if now is None else f"up to {now / unit:.0f} MHz"
-        told += f", held below its {most / unit:.0f} MHz" if held and most is not None else ""
-        told += ", the bound may be set" if writable else ", the bound may not be set: heat is answered by pauses alone"
+        text = "not told" if now is None else f"up to {now / unit:.0f} MHz"
+        text += f", held below its {most / unit:.0f} MHz" if held and most is not None else ""
+        text += ", the bound may be set" if writable else ", the bound may not be set: heat is answered by pauses alone"
         remedies = ["find what holds it: heat, the system's governor, the power supply"] if held else []
         remedies += [] if writable else ["run as root, or give its file to this user with a udev rule"]
-        yield Finding("note" if remedies else "ok", name, told, "; ".join(remedies))
+        yield Finding("note" if remedies else "ok", name, text, "; ".join(remedies))
 
 
 def energy(meters: Sequence[Energy]) -> Iterator[Finding]:
-    """What tells of power, by kind."""
+    """Report the meters of energy and power, by kind."""
     if not meters:
         yield Finding("note", "energy", "no counter of energy or sensor of power: no joules are told")
     for (kind, readable), group in groupby(meters, lambda meter: (meter.kind, meter.readable)):
@@ -256,13 +256,13 @@ def bandwidth(gb_s: float | None, threads: int, weights_mb: float) -> Finding:
     """What memory lets a language model do at most: it reads all its weights for every token."""
     if gb_s is None:
         return Finding("note", "memory bandwidth", "not measured: too little memory is free")
-    told = f"{gb_s:.1f} GB/s read and written by {threads} thread{'s' * (threads > 1)}"
+    text = f"{gb_s:.1f} GB/s read and written by {threads} thread{'s' * (threads > 1)}"
     if not weights_mb:
-        return Finding("ok", "memory bandwidth", f"{told}; {gb_s:.0f} tokens/s at most with 1 GB of weights")
+        return Finding("ok", "memory bandwidth", f"{text}; {gb_s:.0f} tokens/s at most with 1 GB of weights")
     tokens = gb_s * 1e3 / weights_mb
-    told += f"; {tokens:.0f} tokens/s at most with {weights_mb:.0f} MB of weights"
+    text += f"; {tokens:.0f} tokens/s at most with {weights_mb:.0f} MB of weights"
     slow = tokens < _SLOW_TOKENS
-    return Finding("note" if slow else "ok", "memory bandwidth", told, "a smaller model or recipe" if slow else "")
+    return Finding("note" if slow else "ok", "memory bandwidth", text, "a smaller model or recipe" if slow else "")
 
 
 def encoder(backend: str, verdict: str, runs_on: str, reasons: Sequence[str]) -> Finding:
@@ -274,12 +274,12 @@ def encoder(backend: str, verdict: str, runs_on: str, reasons: Sequence[str]) ->
         runs_on: What the daemon would use: accelerator, cpu or nothing.
         reasons: Why it is not what was asked for; empty: it is.
     """
-    told = f"{backend}: {verdict or 'not opened'}, the daemon would use: {runs_on}"
+    text = f"{backend}: {verdict or 'not opened'}, the daemon would use: {runs_on}"
     if not reasons:
-        return Finding("ok", "encoder", told)
+        return Finding("ok", "encoder", text)
     state: State = "note" if runs_on == "accelerator" else "trouble"
     remedy = "`pipeline models offload-report` tells the nodes; `pipeline models backends` what can be used"
-    return Finding(state, "encoder", f"{told}: {'; '.join(reasons)}", remedy)
+    return Finding(state, "encoder", f"{text}: {'; '.join(reasons)}", remedy)
 
 
 def troubles(findings: Sequence[Finding]) -> int:

@@ -1,4 +1,4 @@
-"""Joules that the board took, from what meters it has; without one there is no number. Pure."""
+"""Measure the energy of the board in joules, as far as it has meters. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from pipeline.core.device.sysfs import Energy
     from pipeline.core.vocabulary import IncidentId
 
-_BOARD = ("vdd_in", "vin", "pom_5v_in", "board", "total")  # names of the rail that everything hangs on
+_BOARD = ("vdd_in", "vin", "pom_5v_in", "board", "total")  # names of the rail that feeds the whole board
 _WATTS = {"uw": 1e-6, "mw": 1e-3}
 
 
-def meters(found: Sequence[Energy]) -> list[Energy]:
-    """Those that together count the device once.
+def choose_meters(found: Sequence[Energy]) -> list[Energy]:
+    """Choose meters that together count the device exactly once.
 
-    The packages of RAPL, whose parts are counted in them; else the rail that feeds the board; else the only meter there
-    is. Of several that may overlap, none: a number that is twice too high is worse than none.
+    The RAPL packages, which include their parts; else the rail that feeds the board; else the only meter. If several
+    meters may overlap, none: a number that is twice too high is worse than none.
     """
     readable = [one for one in found if one.readable]
     packages = [one for one in readable if one.kind == "rapl" and one.name.startswith("package")]
@@ -29,18 +29,18 @@ def meters(found: Sequence[Energy]) -> list[Energy]:
     return rails[:1] or (others if len(others) == 1 else [])
 
 
-def joules(meter: Energy, before: int, after: int, seconds: float, volts_mv: int | None = None) -> float | None:
-    """What a meter counted between two readings.
+def measure_joules(meter: Energy, before: int, after: int, seconds: float, volts_mv: int | None = None) -> float | None:
+    """Compute the energy between two readings of a meter.
 
     Args:
-        meter: Which.
-        before: What it said.
-        after: What it says.
-        seconds: Between them.
-        volts_mv: Of a meter of current, what its voltage is.
+        meter: The meter.
+        before: The first reading.
+        after: The second reading.
+        seconds: Seconds between the readings.
+        volts_mv: For a meter of current, the voltage in millivolts.
 
     Returns:
-        Joules; None: it cannot be told, as a counter began anew and does not say where.
+        Joules; None if unknown, as a counter wrapped at an unknown value or the voltage is missing.
     """
     if meter.unit == "uj":
         counted = after - before
@@ -55,10 +55,10 @@ def joules(meter: Energy, before: int, after: int, seconds: float, volts_mv: int
 
 
 class Shares(NamedTuple):
-    """What the device took for each incident.
+    """The energy of each incident.
 
     Attributes:
-        total_j: All that it has taken since the daemon began; None: nothing measures it.
+        total_j: Energy of the device since the daemon began, in joules; None if it is not measured.
         of: Joules by incident.
     """
 
@@ -66,8 +66,8 @@ class Shares(NamedTuple):
     of: Mapping[IncidentId, float] = {}
 
 
-def step(shares: Shares, total_j: float | None, incidents: Sequence[IncidentId]) -> Shares:
-    """Share out among incidents what the device took since the last time; a count that began anew tells nothing."""
+def share_energy(shares: Shares, total_j: float | None, incidents: Sequence[IncidentId]) -> Shares:
+    """Share the energy since the last call among the open incidents; nothing after a restart of the count."""
     before = shares.total_j
     if total_j is None or before is None or total_j < before or not incidents:
         return shares._replace(total_j=total_j)
@@ -75,6 +75,6 @@ def step(shares: Shares, total_j: float | None, incidents: Sequence[IncidentId])
     return Shares(total_j, {**shares.of, **{one: shares.of.get(one, 0.0) + each for one in incidents}})
 
 
-def forgotten(shares: Shares, incident: IncidentId) -> Shares:
-    """Forget an incident that is over."""
+def forget(shares: Shares, incident: IncidentId) -> Shares:
+    """Remove an incident that has ended."""
     return shares._replace(of={one: spent for one, spent in shares.of.items() if one != incident})

@@ -94,12 +94,12 @@ class Sensor(NamedTuple):
 
     @property
     def sane(self) -> bool:
-        """Whether a chip can be as warm as it says."""
-        return plausible(self.said)
+        """Whether its temperature is possible."""
+        return is_plausible(self.said)
 
     @property
     def nonsense(self) -> bool:
-        """Whether it tells, but what no chip can be."""
+        """Whether it reports a temperature that no chip can have."""
         return not (self.sane or math.isnan(self.said))
 
 
@@ -139,9 +139,9 @@ class HeatStep(NamedTuple):
         paused: The language model is to stand still.
         rule: Which rule changed the level; empty: none.
         reason: In words, for the event; empty: nothing has changed.
-        temp_c: Filtered; nan: no sensor tells.
-        blind: Which sensor does not tell, and why; empty: all do.
-        off: Sensors that say what no chip can be, while others tell: name and what they say. They are left out.
+        temp_c: The filtered temperature; nan if no sensor works.
+        blind: The sensor that does not work, and why; empty if all work.
+        off: Sensors with impossible values while others work: names and values. They are ignored.
         short: Less was served than is promised, for ten minutes.
     """
 
@@ -156,19 +156,19 @@ class HeatStep(NamedTuple):
     off: tuple[tuple[str, float], ...] = ()
 
 
-def plausible(temp_c: float) -> bool:
+def is_plausible(temp_c: float) -> bool:
     """Whether a chip can be so warm; one that is switched off says -256 C or 255 C, and nan is no temperature."""
     return _PLAUSIBLE_C[0] <= temp_c <= _PLAUSIBLE_C[1]
 
 
 def step(state: HeatState, reading: SensorReading, bands: Bands) -> tuple[HeatState, HeatStep]:
     """Take one reading, about once a second."""
-    state = _sensed(_timed(state, reading), reading)
-    state = _emergency(_cooled(state, bands), bands)
-    level, rule, reason = _decided(state, bands)
+    state = _filter_sensors(_advance_time(state, reading), reading)
+    state = _check_emergency(_check_cooled(state, bands), bands)
+    level, rule, reason = _decide(state, bands)
     was = state.level
-    state = _stepped(state, level, rule)
-    state = _served(state)
+    state = _change_level(state, level, rule)
+    state = _update_speed(state)
     return state, HeatStep(level, was, state.paused, rule, reason, state.temp_c, state.blind, state.short, state.off)
 
 
@@ -185,7 +185,7 @@ def forecast(state: HeatState) -> float:
     return state.temp_c + _AHEAD_S * max(0.0, slope(state))
 
 
-def _timed(state: HeatState, reading: SensorReading) -> HeatState:
+def _advance_time(state: HeatState, reading: SensorReading) -> HeatState:
     """Let time pass by the law's own clock, which knows no steps."""
     passed = _TICK_S if state.at_s is None else reading.at_s - state.at_s
     if not 0 < passed <= _TICK_MOST_S:
@@ -196,16 +196,16 @@ def _timed(state: HeatState, reading: SensorReading) -> HeatState:
     return state._replace(now_s=state.now_s + passed, last_s=state.now_s, at_s=reading.at_s, run_s=run, rested_s=rested)
 
 
-def _sensed(state: HeatState, reading: SensorReading) -> HeatState:
+def _filter_sensors(state: HeatState, reading: SensorReading) -> HeatState:
     """Filter the hottest sensor that can be believed, and say which cannot."""
     passed = state.now_s - state.last_s
     working = reading.busy_s >= _BUSY * passed
     before = state.sensors if len(state.sensors) == len(reading.temps_c) else (Sensor(),) * len(reading.temps_c)
-    sensors = tuple(_heard(*one, passed, working=working) for one in zip(before, reading.temps_c, strict=True))
+    sensors = tuple(_update_sensor(*one, passed, working=working) for one in zip(before, reading.temps_c, strict=True))
     hottest = max((one.said for one in sensors if one.sane), default=math.nan)
-    some = not math.isnan(hottest)  # then those that say nonsense are switched off, and their neighbours tell the heat
+    some = not math.isnan(hottest)  # then sensors with impossible values are ignored
     left_out = [some and one.nonsense for one in sensors]
-    faults = ["" if out else _fault(one, hottest) for one, out in zip(sensors, left_out, strict=True)]
+    faults = ["" if out else _find_fault(one, hottest) for one, out in zip(sensors, left_out, strict=True)]
     names = reading.names or tuple(f"sensor {number}" for number in range(len(faults)))
     faulty = (f"{name} {fault}" for name, fault in zip(names, faults, strict=True) if fault)
     blind = next(faulty, "" if faults else "no sensor")
@@ -225,7 +225,7 @@ def _sensed(state: HeatState, reading: SensorReading) -> HeatState:
     return state._replace(raw_c=raw, temp_c=temp, past=past, unmoved_s=leading.held_s)
 
 
-def _heard(sensor: Sensor, said: float | None, passed_s: float, *, working: bool) -> Sensor:
+def _update_sensor(sensor: Sensor, said: float | None, passed_s: float, *, working: bool) -> Sensor:
     """What is known of a sensor after one more reading."""
     now = Sensor(math.nan if said is None else said, sensor.held_s + passed_s * working, sensor.grain_k)
     if not now.sane:
@@ -236,30 +236,30 @@ def _heard(sensor: Sensor, said: float | None, passed_s: float, *, working: bool
     return now._replace(held_s=0.0, grain_k=min(sensor.grain_k, step))
 
 
-def _fault(sensor: Sensor, hottest_c: float) -> str:
+def _find_fault(sensor: Sensor, hottest_c: float) -> str:
     """What is wrong with a sensor; sensors that fail for a moment are common, and no fault."""
     if not sensor.sane:
-        told = "cannot be read" if math.isnan(sensor.said) else f"says {sensor.said:g} C"
-        return told if sensor.doubt_s >= _DOUBT_S else ""
+        fault = "cannot be read" if math.isnan(sensor.said) else f"says {sensor.said:g} C"
+        return fault if sensor.doubt_s >= _DOUBT_S else ""
     coarse = min(_COARSE_MOST, max(1.0, sensor.grain_k / _FINE_K))
     if sensor.said < hottest_c - _COOLER_K or sensor.held_s < _STUCK_S * coarse:
         return ""
     return f"has said {sensor.said:g} C for {sensor.held_s:.0f} s of work"
 
 
-def _emergency(state: HeatState, bands: Bands) -> HeatState:
+def _check_emergency(state: HeatState, bands: Bands) -> HeatState:
     raw = state.raw_c[-1] if state.raw_c else -math.inf
     over = state.over + 1 if raw >= bands.emergency else 0
     paused = over >= _EMERGENCY_SAMPLES or (state.paused and not state.temp_c <= bands.warm)
     return state._replace(over=over, paused=paused)
 
 
-def _cooled(state: HeatState, bands: Bands) -> HeatState:
+def _check_cooled(state: HeatState, bands: Bands) -> HeatState:
     cool = state.temp_c <= bands.up and forecast(state) < bands.hot
     return state._replace(cool_s=state.cool_s + state.now_s - state.last_s if cool else 0.0)
 
 
-def _decided(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
+def _decide(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
     """The first rule that fits, in the order of danger; a level, which rule, and why."""
     since, temp, level, last = state.now_s - state.down_s, state.temp_c, state.level, len(SPEEDS) - 1
     raw = median(state.raw_c) if state.raw_c else -math.inf
@@ -276,7 +276,7 @@ def _decided(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
          f"{temp:.1f} C, and {forecast(state):.0f} C within a minute at this rate"),
         ("sustained", state.run_s >= _RUN_S and temp >= bands.warm and since >= _SUSTAINED_EVERY_S, kept,
          f"{temp:.1f} C after {state.run_s:.0f} s of inference without a pause"),
-        ("recover",   _recovered(state, bands), level - 1,
+        ("recover",   _has_recovered(state, bands), level - 1,
          f"{temp:.1f} C: " + (f"cooled to {bands.up:g} C" if temp <= bands.up else f"settled below {bands.warm:g} C")),
     )
     # fmt: on
@@ -286,7 +286,7 @@ def _decided(state: HeatState, bands: Bands) -> tuple[int, Rule, str]:
     return level, "", ""
 
 
-def _recovered(state: HeatState, bands: Bands) -> bool:
+def _has_recovered(state: HeatState, bands: Bands) -> bool:
     """Cooled; or neither warm nor moving for minutes, since a board may settle just where no rule speaks."""
     if not state.level or state.blind or state.doubted or state.unmoved_s >= _COOL_S:
         return False
@@ -296,7 +296,7 @@ def _recovered(state: HeatState, bands: Bands) -> bool:
     return (state.cool_s >= _COOL_S and since >= dwell) or steady
 
 
-def _stepped(state: HeatState, level: int, rule: Rule) -> HeatState:
+def _change_level(state: HeatState, level: int, rule: Rule) -> HeatState:
     """Remember a change; one level up that had to be taken back makes the next wait longer."""
     if rule == "recover":
         return state._replace(level=level, up_s=state.now_s)
@@ -308,7 +308,7 @@ def _stepped(state: HeatState, level: int, rule: Rule) -> HeatState:
     return state._replace(dwell_s=_DWELL_S if calm else state.dwell_s)
 
 
-def _served(state: HeatState) -> HeatState:
+def _update_speed(state: HeatState) -> HeatState:
     """Keep the mean speed of the last ten minutes (a first-order mean, once there are so many)."""
     seconds, mean = state.served
     seconds = min(seconds + _TICK_S, _SERVICE_S)

@@ -91,13 +91,13 @@ def speed(frequency: float) -> float:
     return 1 / (_MEMORY_SHARE + (1 - _MEMORY_SHARE) / frequency)
 
 
-def settled(body: Body, ambient_c: float, watts: float) -> Warmth:
+def settle(body: Body, ambient_c: float, watts: float) -> Warmth:
     """Where temperatures end if power stays as it is."""
     housing = ambient_c + watts * body.r2a
     return Warmth(housing + watts * body.r12, housing)
 
 
-def warmed(body: Body, warmth: Warmth, ambient_c: float, watts: float, seconds: float) -> Warmth:
+def warm(body: Body, warmth: Warmth, ambient_c: float, watts: float, seconds: float) -> Warmth:
     """Temperatures after some time of this power (Euler's method, in steps of a second at most)."""
     chip, housing = warmth
     left = seconds

@@ -117,7 +117,7 @@ class Limits(NamedTuple):
         paused: The language model stands still.
         duty: Share of time that inference may take; below 1 where frequencies cannot be set.
         stride: Every so many-th picture is looked at.
-        temp_c: Of the hottest sensor; None: nothing tells.
+        temp_c: Temperature of the hottest sensor; None if no sensor works.
         observing: The level is what would hold, if the governor might act; nothing is held back.
     """
 
@@ -150,7 +150,7 @@ _PLACES = (_RUNG, _LEVEL, _PAUSED, _DUTY, _STRIDE, _KNOWN, _TEMP, _OBSERVING)
 _COLDEST_C = -100.0  # below what any sensor of a board that runs says
 
 
-def packed(limits: Limits) -> int:
+def pack(limits: Limits) -> int:
     """As one number of 42 bits, so that it is written and read whole; temperatures to a tenth of a degree."""
     known = limits.temp_c is not None
     temp = round((min(limits.temp_c, 400.0) - _COLDEST_C) * 10) if limits.temp_c is not None else 0
@@ -161,7 +161,7 @@ def packed(limits: Limits) -> int:
     return sum((int(number) & (1 << bits) - 1) << at for number, (at, bits) in zip(numbers, _PLACES, strict=True))
 
 
-def unpacked(word: int) -> Limits:
+def unpack(word: int) -> Limits:
     """The limits of such a number; 0, which nobody has written yet, holds nothing back."""
     if not word:
         return FREE

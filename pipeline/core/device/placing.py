@@ -27,8 +27,8 @@ class Core(NamedTuple):
 
     Attributes:
         number: The kernel's.
-        capacity: What it does at its highest clock, of 1024; None: the kernel does not tell.
-        most_khz: That clock; None: the kernel does not tell.
+        capacity: Its capacity at its highest clock, of 1024; None if the kernel reports none.
+        most_khz: That clock; None if the kernel reports none.
     """
 
     number: int
@@ -110,31 +110,31 @@ def plan(machine: Machine, wants: Mapping[str, Want], rules: PlacementSettings, 
         rules: What the operator asks for.
         asked: Threads that a language model is to have; 0: that is left open.
     """
-    big, little, told = _split(machine.cores)
-    heavy = _heavy(big, little, rules.spare_cores)
-    threads, why = _threads(len(heavy), len(big), machine.quota, rules.spare_cores)
+    big, little, split_decision = _split_cores(machine.cores)
+    heavy = _choose_heavy(big, little, rules.spare_cores)
+    threads, why = _plan_threads(len(heavy), len(big), machine.quota, rules.spare_cores)
     if asked:
         threads, why = asked, "describe.threads"
-    unpinned = _unpinned(machine, rules, asked, len(heavy))
+    unpinned = _why_unpinned(machine, rules, asked, len(heavy))
     cores: dict[Load, tuple[int, ...]] = {"light": (), "heavy": ()}
     if not unpinned:
-        cores = {"light": _light(big, little, heavy), "heavy": heavy}
+        cores = {"light": _choose_light(big, little, heavy), "heavy": heavy}
     places = {
         stage: StagePlace(cores[want.load], want.nice, want.realtime and rules.realtime and machine.may_realtime)
         for stage, want in wants.items()
     }
-    pinning = [Decision("pinning", "none", unpinned)] if unpinned else _pinning(wants, cores, big, little)
+    pinning = [Decision("pinning", "none", unpinned)] if unpinned else _plan_pinning(wants, cores, big, little)
     decisions = (
-        told,
+        split_decision,
         *pinning,
         Decision("language model", f"{threads} thread{'s' * (threads > 1)}", why),
-        _nice(wants, machine.least_nice),
-        _realtime(wants, machine, asked=rules.realtime),
+        _plan_nice(wants, machine.least_nice),
+        _plan_realtime(wants, machine, asked=rules.realtime),
     )
     return PlacementPlan(big, little, places, threads, decisions)
 
 
-def ranges(cores: Iterable[int]) -> str:
+def format_ranges(cores: Iterable[int]) -> str:
     """Numbers as the kernel writes them: 0-3,6."""
     found: list[list[int]] = []
     for core in sorted(cores):
@@ -145,8 +145,8 @@ def ranges(cores: Iterable[int]) -> str:
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
 
 
-def _split(cores: Sequence[Core]) -> tuple[tuple[int, ...], tuple[int, ...], Decision]:
-    """Big and little cores, and how they were told apart.
+def _split_cores(cores: Sequence[Core]) -> tuple[tuple[int, ...], tuple[int, ...], Decision]:
+    """Split the cores into big and little ones, and describe how.
 
     The kernel gives every core the same capacity where it knows nothing, so a capacity that is the same for all does
     not outweigh clocks that differ.
@@ -160,7 +160,7 @@ def _split(cores: Sequence[Core]) -> tuple[tuple[int, ...], tuple[int, ...], Dec
             continue
         big = tuple(core.number for core, value in zip(cores, known, strict=True) if value >= _BIG_SHARE * max(known))
         little = tuple(core.number for core in cores if core.number not in big)
-        choice = f"{len(big)} big ({ranges(big)}), {len(little)} little ({ranges(little)})"
+        choice = f"{len(big)} big ({format_ranges(big)}), {len(little)} little ({format_ranges(little)})"
         reason = (
             f"by their {what}: up to {max(known)}, and from {min(known)}; big is from {_BIG_SHARE:.0%} of the largest"
         )
@@ -169,23 +169,23 @@ def _split(cores: Sequence[Core]) -> tuple[tuple[int, ...], tuple[int, ...], Dec
     return (
         numbers,
         (),
-        Decision("cores", f"{len(numbers)} ({ranges(numbers)})", "all alike, as far as the kernel tells"),
+        Decision("cores", f"{len(numbers)} ({format_ranges(numbers)})", "all alike, as far as the kernel tells"),
     )
 
 
-def _heavy(big: tuple[int, ...], little: tuple[int, ...], spare: int) -> tuple[int, ...]:
+def _choose_heavy(big: tuple[int, ...], little: tuple[int, ...], spare: int) -> tuple[int, ...]:
     """The big cores but the first ones, where interrupts come in; one is left to the system in any case."""
     left = spare if little else max(spare, 1)
     return big[left:] or big[-1:]
 
 
-def _light(big: tuple[int, ...], little: tuple[int, ...], heavy: tuple[int, ...]) -> tuple[int, ...]:
+def _choose_light(big: tuple[int, ...], little: tuple[int, ...], heavy: tuple[int, ...]) -> tuple[int, ...]:
     """Where cameras are served; empty: anywhere."""
     rest = tuple(sorted({*big, *little} - {*heavy}))
     return rest if little and len(rest) >= _LIGHT_LEAST else ()
 
 
-def _unpinned(machine: Machine, rules: PlacementSettings, asked: int, heavy: int) -> str:
+def _why_unpinned(machine: Machine, rules: PlacementSettings, asked: int, heavy: int) -> str:
     """Why nobody is pinned; empty: they are."""
     if not rules.pin:
         return "placement.pin = false"
@@ -196,28 +196,32 @@ def _unpinned(machine: Machine, rules: PlacementSettings, asked: int, heavy: int
     return ""
 
 
-def _pinning(
+def _plan_pinning(
     wants: Mapping[str, Want], cores: Mapping[Load, tuple[int, ...]], big: tuple[int, ...], little: tuple[int, ...]
 ) -> list[Decision]:
     names = {load: ", ".join(stage for stage, want in wants.items() if want.load == load) for load in cores}
     spared = tuple(core for core in big if core not in cores["heavy"])
     but = (
-        f"all but {ranges(spared)}, left to cameras and the system" if spared else "all of them; the system has others"
+        f"all but {format_ranges(spared)}, left to cameras and the system"
+        if spared
+        else "all of them; the system has others"
     )
     heavy = f"the {'big' if little else 'equal'} ones, {but}"
     if cores["light"]:
-        light = f"the little ones{f', and {ranges(spared)} to relieve them' if spared else ''}: cameras need little"
+        light = (
+            f"the little ones{f', and {format_ranges(spared)} to relieve them' if spared else ''}: cameras need little"
+        )
     elif little:
         light = f"fewer than {_LIGHT_LEAST} cores would be left for them alone"
     else:
-        light = f"there are no little ones; {ranges(spared)} is nobody's for long"
+        light = f"there are no little ones; {format_ranges(spared)} is nobody's for long"
     return [
-        Decision(names["heavy"], f"cores {ranges(cores['heavy'])}", heavy),
-        Decision(names["light"], f"cores {ranges(cores['light'])}" if cores["light"] else "any core", light),
+        Decision(names["heavy"], f"cores {format_ranges(cores['heavy'])}", heavy),
+        Decision(names["light"], f"cores {format_ranges(cores['light'])}" if cores["light"] else "any core", light),
     ]
 
 
-def _threads(heavy: int, big: int, quota: float | None, spare: int) -> tuple[int, str]:
+def _plan_threads(heavy: int, big: int, quota: float | None, spare: int) -> tuple[int, str]:
     """Threads of a language model, and why so many."""
     granted = max(1, int(quota) - spare) if quota is not None else heavy
     if granted < heavy:
@@ -227,7 +231,7 @@ def _threads(heavy: int, big: int, quota: float | None, spare: int) -> tuple[int
     return heavy, f"one a core of {big} that could be used, {big - heavy} spare: they spin while they wait"
 
 
-def _nice(wants: Mapping[str, Want], least: int) -> Decision:
+def _plan_nice(wants: Mapping[str, Want], least: int) -> Decision:
     asked = [want.nice for want in wants.values()]
     choice = f"{min(asked)} to {max(asked)}"
     if refused := [stage for stage, want in wants.items() if want.nice < least]:
@@ -236,7 +240,7 @@ def _nice(wants: Mapping[str, Want], least: int) -> Decision:
     return Decision("nice", choice, f"permitted down to {least}")
 
 
-def _realtime(wants: Mapping[str, Want], machine: Machine, *, asked: bool) -> Decision:
+def _plan_realtime(wants: Mapping[str, Want], machine: Machine, *, asked: bool) -> Decision:
     stages = ", ".join(stage for stage, want in wants.items() if want.realtime)
     if not machine.may_realtime:
         remedy = "LimitRTPRIO=1 in the service's unit, or CAP_SYS_NICE; or placement.realtime = false" if asked else ""

@@ -74,10 +74,10 @@ def step(state: LoadState, load: Load, passed_s: float, min_memory_mb: float) ->
     state = state._replace(now_s=now, missed=missed)
     misses = float(missed[-1][1] - missed[0][1])
     amounts = (load.spent, load.encode_s, load.unlooked, misses, misses)
-    state, why = _by_load(state, amounts, passed_s)
+    state, why = _step_by_load(state, amounts, passed_s)
     enough_mb = min_memory_mb * (_ENOUGH if state.short else 1.0)
     state = state._replace(short=load.memory_mb is not None and load.memory_mb < enough_mb)
-    least, because = _at_least(load, enough_mb, short=state.short)
+    least, because = _minimum_rung(load, enough_mb, short=state.short)
     rung = max(state.rung, least)
     was, state = state.reported, state._replace(reported=rung)
     if rung == was:
@@ -87,7 +87,7 @@ def step(state: LoadState, load: Load, passed_s: float, min_memory_mb: float) ->
     return state, LoadStep(rung, was, because if least >= state.rung else why)
 
 
-def _by_load(state: LoadState, amounts: tuple[float, ...], passed_s: float) -> tuple[LoadState, str]:
+def _step_by_load(state: LoadState, amounts: tuple[float, ...], passed_s: float) -> tuple[LoadState, str]:
     """One rung down while something is too much that it helps; one up after all of it was calm for a while."""
     deeper = [
         (cause, amount)
@@ -105,7 +105,7 @@ def _by_load(state: LoadState, amounts: tuple[float, ...], passed_s: float) -> t
     return state._replace(calm_s=calm_s), ""
 
 
-def _at_least(load: Load, enough_mb: float, *, short: bool) -> tuple[Rung, str]:
+def _minimum_rung(load: Load, enough_mb: float, *, short: bool) -> tuple[Rung, str]:
     """What heat and memory ask for, whatever the load."""
     if short:
         return EMERGENCY, f"memory: {load.memory_mb:.0f} MB left, where {enough_mb:.0f} are wanted"

@@ -1,4 +1,4 @@
-"""What the kernel's small text files tell of heat, clocks and power below a given root. It reads, and never writes.
+"""Read heat, clocks and power from the kernel's small text files below a given root. It never writes.
 
 The root is `/sys`, or a made tree in tests. What is missing, forbidden, or says nothing that can be read is None.
 """
@@ -57,7 +57,7 @@ class Knob(NamedTuple):
         kind: What it belongs to.
         name: Of the device (fdab0000.npu), or of the policy (policy4).
         now: What it says; None: it cannot be read.
-        most: The highest that the hardware does; None: it is not told.
+        most: The highest frequency of the hardware; None if unknown.
         least: The lowest.
         steps: Frequencies that there are, ascending; empty: any between `least` and `most`.
         writable: Whether this process may write it; a write may fail all the same.
@@ -82,7 +82,7 @@ class Energy(NamedTuple):
         name: Of what, e.g. package-0, VDD_IN.
         unit: Of the file: microjoules since some time, microwatts, milliwatts, or milliamperes.
         now: What it says; None: it cannot be read, in most cases for want of permission.
-        wraps_at: Where a counter begins anew, in its unit; None: it is not told.
+        wraps_at: Value at which a counter restarts, in its unit; None if unknown.
         volts: The file with the millivolts that milliamperes are at.
     """
 
@@ -110,7 +110,7 @@ def text(path: Path) -> str | None:
 
 def number(path: Path) -> int | None:
     """The whole number that a file says; None where it says none."""
-    return _whole(text(path))
+    return _parse_int(text(path))
 
 
 def read_text(path: Path) -> str | None:
@@ -134,16 +134,16 @@ def read_text(path: Path) -> str | None:
 
 def answer(path: Path) -> int | None:
     """The whole number that a driver says within a moment; None where it says none."""
-    return _whole(read_text(path))
+    return _parse_int(read_text(path))
 
 
-def _whole(word: str | None) -> int | None:
+def _parse_int(word: str | None) -> int | None:
     # no file of the kernel's says more digits
     return int(word) if word and re.fullmatch(r"[+-]?[0-9]{1,18}", word) else None
 
 
 def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
-    """What the kernel tells of memory, in MB by its own names, such as MemAvailable; the rest is not there."""
+    """Read the kernel's memory counts in MB, by its names, such as MemAvailable; unreadable ones are missing."""
     lines = re.findall(r"(?m)^(\w+): +(\d{1,15}) kB$", text(proc / "meminfo") or "")
     return {name: int(size) * 1024 / 1e6 for name, size in lines}
 
@@ -151,24 +151,24 @@ def meminfo_mb(proc: Path = Path("/proc")) -> dict[str, float]:
 def zones(root: Path = ROOT) -> list[Zone]:
     """Every thermal zone, by its number."""
     return [
-        Zone(path.name, read_text(path / "type") or path.name, path, celsius(path / "temp"), _passive_trip_c(path))
-        for path in _found(root, _ZONES)
+        Zone(path.name, read_text(path / "type") or path.name, path, celsius(path / "temp"), _read_passive_trip_c(path))
+        for path in _find_folders(root, _ZONES)
     ]
 
 
 def knobs(root: Path = ROOT) -> list[Knob]:
     """Every upper bound of a frequency: devices (NPU, GPU, memory) first, then the processor's policies."""
-    return [*map(_devfreq, _found(root, _DEVFREQ)), *map(_policy, _found(root, _POLICIES))]
+    return [*map(_read_devfreq, _find_folders(root, _DEVFREQ)), *map(_read_policy, _find_folders(root, _POLICIES))]
 
 
 def energy(root: Path = ROOT) -> list[Energy]:
     """Every counter of energy and sensor of power, readable or not."""
-    chips = [one for path in _found(root, _HWMON) for one in _monitor(path)]
-    tegra = [one for path in _found(root, _INA_OF_TEGRA) for one in _tegra(path)]
-    return [*(_rapl(path) for path in _found(root, _RAPL) if (path / "energy_uj").exists()), *chips, *tegra]
+    chips = [one for path in _find_folders(root, _HWMON) for one in _read_monitor(path)]
+    tegra = [one for path in _find_folders(root, _INA_OF_TEGRA) for one in _read_tegra(path)]
+    return [*(_read_rapl(path) for path in _find_folders(root, _RAPL) if (path / "energy_uj").exists()), *chips, *tegra]
 
 
-def _found(root: Path, pattern: str) -> list[Path]:
+def _find_folders(root: Path, pattern: str) -> list[Path]:
     """Folders of a pattern, those with numbers by their numbers."""
     return sorted(root.glob(pattern), key=lambda path: re.sub(r"\d+", lambda digits: digits[0].zfill(8), path.name))
 
@@ -179,7 +179,7 @@ def celsius(path: Path) -> float | None:
     return None if milli is None else milli / 1000
 
 
-def _passive_trip_c(zone: Path) -> float | None:
+def _read_passive_trip_c(zone: Path) -> float | None:
     """A trip that is switched off is at zero or below it."""
     kinds = zone.glob("trip_point_*_type")
     temps = [
@@ -188,9 +188,9 @@ def _passive_trip_c(zone: Path) -> float | None:
     return min((temp for temp in temps if temp is not None and temp > 0), default=None)
 
 
-def _devfreq(device: Path) -> Knob:
+def _read_devfreq(device: Path) -> Knob:
     path = device / "max_freq"
-    steps = _steps(device / "available_frequencies")
+    steps = _read_steps(device / "available_frequencies")
     now = answer(path)
     return Knob(
         path=path,
@@ -200,11 +200,11 @@ def _devfreq(device: Path) -> Knob:
         most=steps[-1] if steps else now,
         least=steps[0] if steps else answer(device / "min_freq"),
         steps=steps,
-        writable=_writable(path),
+        writable=_is_writable(path),
     )
 
 
-def _policy(policy: Path) -> Knob:
+def _read_policy(policy: Path) -> Knob:
     path = policy / "scaling_max_freq"
     return Knob(
         path=path,
@@ -213,26 +213,26 @@ def _policy(policy: Path) -> Knob:
         now=answer(path),
         most=answer(policy / "cpuinfo_max_freq"),
         least=answer(policy / "cpuinfo_min_freq"),
-        steps=_steps(policy / "scaling_available_frequencies"),
-        writable=_writable(path),
+        steps=_read_steps(policy / "scaling_available_frequencies"),
+        writable=_is_writable(path),
     )
 
 
-def _steps(path: Path) -> tuple[int, ...]:
+def _read_steps(path: Path) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in re.findall(r"(?<!\S)[0-9]{1,18}(?!\S)", read_text(path) or "")}))
 
 
-def _writable(path: Path) -> bool:
-    return os.access(path, os.W_OK)  # tells of a file system that is read-only as well, also to root
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK)  # also false on a read-only file system, even for root
 
 
-def _rapl(zone: Path) -> Energy:
+def _read_rapl(zone: Path) -> Energy:
     path = zone / "energy_uj"
     name = read_text(zone / "name") or zone.name
     return Energy(path, "rapl", name, "uj", answer(path), wraps_at=answer(zone / "max_energy_range_uj"))
 
 
-def _monitor(chip: Path) -> Iterator[Energy]:
+def _read_monitor(chip: Path) -> Iterator[Energy]:
     """What a hardware monitor measures; INA3221 has currents and voltages, to be multiplied."""
     name = read_text(chip / "name") or chip.name
     kind: Literal["hwmon", "ina"] = "ina" if name.startswith("ina") else "hwmon"
@@ -249,7 +249,7 @@ def _monitor(chip: Path) -> Iterator[Energy]:
                 yield Energy(path, kind, label, "ma", answer(path), volts=volts)
 
 
-def _tegra(chip: Path) -> Iterator[Energy]:
+def _read_tegra(chip: Path) -> Iterator[Energy]:
     """The rails of a Jetson with its older kernels."""
     for path in sorted(chip.glob("in_power*_input")):
         rail = path.name.removeprefix("in_power").removesuffix("_input")

@@ -1,4 +1,4 @@
-"""Watches over processes that run for months: does one gather memory, does inference grow slow? Pure decisions."""
+"""Watch processes that run for months: growing memory, and inference that becomes slower. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from statistics import median
 from typing import NamedTuple
 
 SAMPLE_S = 60.0
-_WARM_UP = 10  # samples of a process that are no sign: models load, caches fill
-_LEAST = 30  # samples before anything is said of it
-_MOST = 60
-_GROWN_MB = 10.0  # below, whatever the slope, nobody need care
-_FELL = 0.8  # of its memory: it gave some back, and is looked at anew
-_PIECES = 20  # runs of inference that make a sample of how long one takes
+_WARM_UP = 10  # samples to skip while models load and caches fill
+_MIN_SAMPLES = 30  # samples before a process is judged
+_MAX_SAMPLES = 60
+_MIN_GROWTH_MB = 10.0  # smaller growth is ignored
+_FREED_SHARE = 0.8  # if its memory falls below this share, samples start again
+_PIECES = 20  # runs of inference for one sample
 
 
 class MemoryWatch(NamedTuple):
@@ -19,9 +19,9 @@ class MemoryWatch(NamedTuple):
 
     Attributes:
         skipped: Samples while it warmed up.
-        mb: Of its own, a sample a minute, an hour at most.
-        first_mb: When it was warm.
-        reported: It was reported.
+        mb: Its own memory in MB, one sample a minute, for an hour at most.
+        first_mb: Its memory when it was warm.
+        reported: Whether its growth was reported.
     """
 
     skipped: int = 0
@@ -31,43 +31,43 @@ class MemoryWatch(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What is to be said of a process's memory.
+    """The growth of a process's memory.
 
     Attributes:
-        mb_per_h: Its slope (Theil and Sen's: the median of all pairs, which a step or an outlier does not move).
-        gathered_mb: Since it was warm.
-        tell: It grows faster than allowed, and was not told of yet.
-        recycle: It has gathered so much that it is to be replaced.
+        mb_per_h: The slope (Theil-Sen: the median over all pairs, robust against steps and outliers).
+        gathered_mb: Growth since it was warm.
+        report: Whether it grows faster than allowed and was not reported yet.
+        recycle: Whether it has grown so much that it must be replaced.
     """
 
     mb_per_h: float
     gathered_mb: float
-    tell: bool
+    report: bool
     recycle: bool
 
 
-def grown(memory: MemoryWatch, mb: float, leak_mb_per_h: float, recycle_mb: float) -> tuple[MemoryWatch, Growth]:
-    """Take a sample, once a minute."""
-    nothing = Growth(0.0, 0.0, tell=False, recycle=False)
+def watch_memory(memory: MemoryWatch, mb: float, leak_mb_per_h: float, recycle_mb: float) -> tuple[MemoryWatch, Growth]:
+    """Add a sample of memory, once a minute; return the new state and the growth."""
+    nothing = Growth(0.0, 0.0, report=False, recycle=False)
     if memory.skipped < _WARM_UP:
         return memory._replace(skipped=memory.skipped + 1, first_mb=mb), nothing
-    if memory.mb and mb < _FELL * max(memory.mb):
+    if memory.mb and mb < _FREED_SHARE * max(memory.mb):
         return memory._replace(mb=(mb,), first_mb=min(memory.first_mb, mb)), nothing
-    samples = (*memory.mb, mb)[-_MOST:]
+    samples = (*memory.mb, mb)[-_MAX_SAMPLES:]
     memory = memory._replace(mb=samples)
-    if len(samples) < _LEAST:
+    if len(samples) < _MIN_SAMPLES:
         return memory, nothing
     rate = _slope(samples) * 3600 / SAMPLE_S
     gathered = mb - memory.first_mb
-    half = len(samples) // 2  # a step is no leak: it grows in both halves
+    half = len(samples) // 2  # a leak grows in both halves, a step does not
     steady = min(_slope(samples[:half]), _slope(samples[half:])) * 3600 / SAMPLE_S > leak_mb_per_h / 2
-    leaks = rate > leak_mb_per_h and steady and samples[-1] - samples[0] > _GROWN_MB
-    found = Growth(rate, gathered, tell=leaks and not memory.reported, recycle=leaks and gathered > recycle_mb)
+    leaks = rate > leak_mb_per_h and steady and samples[-1] - samples[0] > _MIN_GROWTH_MB
+    found = Growth(rate, gathered, report=leaks and not memory.reported, recycle=leaks and gathered > recycle_mb)
     return memory._replace(reported=memory.reported or leaks), found
 
 
 def _slope(samples: tuple[float, ...]) -> float:
-    """Megabytes a sample."""
+    """Return the slope in megabytes a sample."""
     return median(
         (samples[later] - samples[earlier]) / (later - earlier)
         for later in range(len(samples))
@@ -79,11 +79,11 @@ class InferencePace(NamedTuple):
     """How long inference takes in one process.
 
     Attributes:
-        pieces: Counted at the last sample.
-        total_ms: Measured then.
-        first_ms: Means of the first samples.
-        last_ms: And of the last.
-        reported: It was reported.
+        pieces: Number of runs at the last sample.
+        total_ms: Their total time.
+        first_ms: Mean times of the first samples.
+        last_ms: Mean times of the last samples.
+        reported: Whether the slowdown was reported.
     """
 
     pieces: int = 0
@@ -94,26 +94,26 @@ class InferencePace(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """Inference is slower than it was: medians of what one run took, at first and now."""
+    """Inference became slower: median times of a run, at first and now."""
 
     was_ms: float
     is_ms: float
 
 
-def drifted(
+def watch_pace(
     pace: InferencePace, pieces: int, total_ms: float, drift: float, *, slowed: bool
 ) -> tuple[InferencePace, Drift | None]:
-    """Take a sample.
+    """Add a sample of inference times.
 
     Args:
-        pace: From before.
-        pieces: Runs so far; less than before: the process is a new one.
-        total_ms: What they took.
-        drift: How many times slower is told of.
-        slowed: Heat holds it back: what it takes now says nothing.
+        pace: The state so far.
+        pieces: Number of runs so far; if it is less than before, the process is new.
+        total_ms: Their total time.
+        drift: Factor of slowdown that is reported.
+        slowed: Whether heat slows inference down, so that times say nothing.
 
     Returns:
-        The pace, and the drift where it is to be told of: once.
+        The new state, and the drift if it must be reported, once.
     """
     if pieces < pace.pieces:
         return InferencePace(pieces, total_ms), None

@@ -1,4 +1,4 @@
-"""Spans of time as people name them: since ten last night, the last eight hours, between two dates."""
+"""Parse the begin and end of a period: a time, a clock such as 22:00, or a span such as 8h."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?(min|h|d|w)")
 _UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-_A_DAY = timedelta(days=1)
+_DAY = timedelta(days=1)
 
 
-def moment(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:
-    """Read when a period begins or ends.
+def parse_time(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:
+    """Parse the begin or the end of a period.
 
     Args:
-        option: How the command calls it, for the error.
-        text: An ISO time (without an offset it is the site's), `22:00` (the last time it was that before `end`), or a
+        option: The option's name, for the error.
+        text: An ISO time (local if it has no offset), `22:00` (the last such time before `end`), or a
             span before `end`: `90min`, `8h`, `2d`, `1w`.
-        end: What `22:00` and spans count back from; aware.
-        zone: Of the site.
+        end: The moment from which `22:00` and spans count back; aware.
+        zone: The site's time zone.
 
     Returns:
         The moment in UTC.
 
     Raises:
-        ConfigError: It is none of these.
+        ConfigError: The text is none of these.
     """
     wanted = text.strip()
     try:
-        found = _read(wanted, end, zone)
+        found = _parse(wanted, end, zone)
     except (ValueError, OverflowError):
         found = None
     if found is None or found.year not in YEARS:
@@ -44,38 +44,38 @@ def moment(option: str, text: str, end: datetime, zone: tzinfo) -> datetime:
     return found
 
 
-def _read(text: str, end: datetime, zone: tzinfo) -> datetime:
+def _parse(text: str, end: datetime, zone: tzinfo) -> datetime:
     if span := _SPAN.fullmatch(text):
         return end - float(span[1]) * _UNITS[span[2]]
     if clock := _CLOCK.fullmatch(text):
-        return _last(int(clock[1]), int(clock[2]), end, zone)
+        return _last_time(int(clock[1]), int(clock[2]), end, zone)
     parsed = datetime.fromisoformat(text)
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)).astimezone(UTC)
 
 
-def _last(hour: int, minute: int, end: datetime, zone: tzinfo) -> datetime:
-    """When a clock at the site last showed a time, strictly before `end`."""
+def _last_time(hour: int, minute: int, end: datetime, zone: tzinfo) -> datetime:
+    """Return the last moment before `end` at which the site's clock showed a time."""
     here = end.astimezone(zone).replace(hour=hour, minute=minute, second=0, microsecond=0)
     while here.astimezone(UTC) >= end:
-        here -= _A_DAY
+        here -= _DAY
     return here.astimezone(UTC)
 
 
-def named(at: datetime, *, dated: bool) -> tuple[str, str]:
-    """Day and clock as a sentence names them: a weekday, or the date where weekdays would be ambiguous; HH:MM."""
+def name_time(at: datetime, *, dated: bool) -> tuple[str, str]:
+    """Return day and clock for a sentence: a weekday (the date if `dated`), and HH:MM."""
     return (f"{at:%Y-%m-%d}" if dated else _WEEKDAYS[at.weekday()]), f"{at:%H:%M}"
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")  # of every locale
 
 
-def offset(utc: datetime, local_time: str, weekday: str) -> timedelta | None:
-    """How far a site's clock is ahead of UTC, from one moment told in both; to a quarter of an hour.
+def utc_offset(utc: datetime, local_time: str, weekday: str) -> timedelta | None:
+    """Return local time minus UTC, from one moment in both, rounded to a quarter of an hour; None if unknown.
 
     Args:
-        utc: The moment.
-        local_time: HH:MM at the site, as facts have it; empty where no clock was set.
-        weekday: Its English name; the same.
+        utc: The moment in UTC.
+        local_time: Its local time as HH:MM, from the facts; empty if no clock was set.
+        weekday: Its local weekday in English, from the facts; empty if no clock was set.
     """
     clock = _CLOCK.fullmatch(local_time)
     if clock is None or weekday not in _WEEKDAYS:

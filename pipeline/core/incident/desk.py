@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.inbox import aged
+from pipeline.core.inbox import aged_priority
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -44,7 +44,7 @@ class SentenceJob(NamedTuple):
     def urgency(self, now_ns: int, ageing_s: float) -> tuple[float, bool, int]:
         """Lower is sooner: by priority and age; among equals what ends an incident or has aged, then the oldest."""
         priority = self.wanted.priority
-        urgency = aged(priority, (now_ns - self.since_ns) / 1e9 // ageing_s, 1.0)
+        urgency = aged_priority(priority, (now_ns - self.since_ns) / 1e9 // ageing_s, 1.0)
         return urgency, not self.wanted.final and urgency == priority, self.since_ns
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
-from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, lines
+from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, read_lines
 from pipeline.core.errors import ConfigError
 from pipeline.core.times import clock_is_set, iso
 
@@ -162,7 +162,7 @@ class Reader:
         old = self._since is not None and _ended(file, self._since - _MARGIN)
         dated = False
         before: tuple[int, bytes] | None = None
-        for number, line in enumerate(lines(file), 1):
+        for number, line in enumerate(read_lines(file), 1):
             dated = dated or self._date(line)
             if old and line is not None and _INCIDENT in line[:_HEAD_BYTES]:
                 before = number, line

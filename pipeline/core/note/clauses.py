@@ -1,7 +1,7 @@
-"""From the sentence of a note to its halves: who, where, when, in order or not.
+"""Compile the text of a note into readings: who, where, when, allowed or not.
 
-A note is cut into clauses, each is read, and clauses that speak on about the same are joined again. What is said only
-once, the place say, holds for both halves.
+A note is split into clauses, each is read, and clauses about the same thing are merged again. What is said only once,
+such as the place, holds for all readings.
 """
 
 from __future__ import annotations
@@ -14,75 +14,77 @@ import msgspec
 
 from pipeline.core.note import cues, doubts
 from pipeline.core.note import when as times
-from pipeline.core.note.joining import Draft, joined
-from pipeline.core.note.notes import Note, Reading, check, contradictions
+from pipeline.core.note.drafts import Draft, merge_drafts
+from pipeline.core.note.notes import Note, Reading, check_text, find_contradictions
 from pipeline.core.note.nouns import is_noun
-from pipeline.core.note.people import people_of
-from pipeline.core.note.place_words import places
-from pipeline.core.note.spoken_times.reading import read
+from pipeline.core.note.people import find_people
+from pipeline.core.note.place_words import find_places
+from pipeline.core.note.time_words.reading import read_times
 from pipeline.core.note.when import When
-from pipeline.core.note.words import Lexicon, Unit, chinese
+from pipeline.core.note.words import Lexicon, Unit, has_chinese
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pipeline.core.note.spoken_times.reading import Read
+    from pipeline.core.note.time_words.reading import TimeReading
 
 
-_HALVES = re.compile(r"\b([ap])\.\s?m\.", re.IGNORECASE)
-"""Their full stops end no sentence."""
+_AM_PM = re.compile(r"\b([ap])\.\s?m\.", re.IGNORECASE)
+"""a.m. and p.m.; their full stops end no sentence."""
 _BUT_ALL = re.compile(
     r"\b((?:all|every|any|no)(?:body|one|thing|one else)?(?: [a-z]+)?|none|anyone|nobody) but (?!not\b|only\b"
     r"|report\b|call\b|tell\b)",
     re.IGNORECASE,
 )
-"""All but children: an exception, no new clause."""
+"""`All but children`: an exception, no new clause."""
 
 
 _BUT_NOT = re.compile(r",?\s*\bbut not (?=(?:on|at|in|during|before|after|between|from|by|over)\b)", re.IGNORECASE)
-"""But not on Mondays: an exception, too."""
-_QUICK = re.compile(
+"""`But not on Mondays`: an exception, too."""
+_MISSING_APOSTROPHE = re.compile(
     r"\b(do|does|did|ca|wo|is|are|was|were|should|must|could|would|need|has|have|had)nt\b", re.IGNORECASE
 )
-"""Dont, cant, wont: typed quickly."""
+"""dont, cant, wont: typed without the apostrophe."""
 
 
 def compile_note(text: str, lexicon: Lexicon) -> Note:
-    """Read a note.
+    """Compile a note.
 
     Args:
         text: One or two sentences of English or Chinese.
-        lexicon: What words name.
+        lexicon: The word table.
 
     Raises:
-        NoteError: It is empty or too long.
+        NoteError: The text is empty or too long.
     """
-    line = check(text)
-    plain = _BUT_NOT.sub(" except ", _BUT_ALL.sub(r"\1 except ", _HALVES.sub(r"\1m", _QUICK.sub(r"\1n't", line))))
-    drafts = [draft for clause in _clauses(plain) for draft in _drafts(clause, lexicon)]
+    line = check_text(text)
+    plain = _BUT_NOT.sub(
+        " except ", _BUT_ALL.sub(r"\1 except ", _AM_PM.sub(r"\1m", _MISSING_APOSTROPHE.sub(r"\1n't", line)))
+    )
+    drafts = [draft for clause in _split_clauses(plain) for draft in _make_drafts(clause, lexicon)]
     unread = []
     if not any(draft.who or draft.where for draft in drafts):
         unread.append("neither who nor where: it would never speak")
     if any(draft.both for draft in drafts):
         unread.append("it both allows and forbids in one breath: write two notes")
-    halves = joined(drafts)
-    if contradictions([Note(line, (half,)) for half in halves]):
+    readings = merge_drafts(drafts)
+    if find_contradictions([Note(line, (reading,)) for reading in readings]):
         unread.append("its two halves say the opposite of each other")
-    of_all = (*doubts.of_line(line), *unread)
-    told = (*(phrase for draft in drafts for phrase in draft.unread), *unread)
-    return Note(line, tuple(_doubted(half, of_all) for half in halves), tuple(dict.fromkeys(told)))
+    note_doubts = (*doubts.find_note_doubts(line), *unread)
+    all_unread = (*(phrase for draft in drafts for phrase in draft.unread), *unread)
+    return Note(line, tuple(_add_doubts(one, note_doubts) for one in readings), tuple(dict.fromkeys(all_unread)))
 
 
-def _doubted(half: Reading, of_all: Iterable[str]) -> Reading:
-    """Add the doubts about the whole note to what permits something; what forbids is followed in doubt."""
-    unclear = tuple(dict.fromkeys((*half.unclear, *of_all))) if half.effect == "allowed" else ()
-    return msgspec.structs.replace(half, unclear=unclear)
+def _add_doubts(reading: Reading, note_doubts: Iterable[str]) -> Reading:
+    """Add the doubts about the whole note to a permission; prohibitions hold in spite of doubts."""
+    unclear = tuple(dict.fromkeys((*reading.unclear, *note_doubts))) if reading.effect == "allowed" else ()
+    return msgspec.structs.replace(reading, unclear=unclear)
 
 
 class _Clause(NamedTuple):
     text: str
     exception: bool = False
-    unless: str = ""  # the word, where it is an exception and a condition
+    unless: str = ""  # the word of condition, if the exception is one
     forbids_rest: bool = False  # "only guards may ...": everybody else may not
 
 
@@ -122,27 +124,27 @@ _ONLY = re.compile(
 )
 
 
-def _clauses(line: str) -> Iterator[_Clause]:
+def _split_clauses(line: str) -> Iterator[_Clause]:
     for sentence in _SENTENCES.split(line):
         for part in _COMMAND.split(sentence):
-            for side in _opposites(part.strip()) if part and part.strip() else ():
-                yield from _excepted(side)
+            for side in _split_opposites(part.strip()) if part and part.strip() else ():
+                yield from _split_exception(side)
 
 
-def _opposites(part: str) -> tuple[str, ...]:
-    """Split at a comma where what stands before is allowed and what comes after is not, or the other way round."""
+def _split_opposites(part: str) -> tuple[str, ...]:
+    """Split a part at a comma between a permission and a prohibition, in either order."""
     for comma in _COMMA.finditer(part):
         sides = part[: comma.start()], part[comma.end() :]
         one, other = (cues.read_statement(side) for side in sides)
         bad = ("forbidden", "report")
         if one.effect == "allowed" and other.effect in bad:
             return sides
-        if one.effect in bad and other.effect == "allowed" and (chinese(part) or not other.weak):
+        if one.effect in bad and other.effect == "allowed" and (has_chinese(part) or not other.weak):
             return sides
     return (part,)
 
 
-def _excepted(part: str) -> Iterator[_Clause]:
+def _split_exception(part: str) -> Iterator[_Clause]:
     if found := _EXCEPT_ZH.search(part) or _EXCEPT_ZH_END.search(part):
         yield _Clause(part[: found.start()] + part[found.end() :])
         yield _Clause(next(text for text in found.groups() if text), exception=True)
@@ -172,34 +174,34 @@ _ADDRESSEE = re.compile(
     r"|(?:通知|告诉|联系|报告给?|打电话给)[\u3400-\u9fff]{0,6}?(?=[，。；,;]|$)|马上|立马",
     re.IGNORECASE,
 )
-"""Whom to tell is not whom the note is about."""
+"""People who shall be notified; the note is not about them."""
 
 
-def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[Draft]:
-    numbers = tuple(_numbers(clause.text, lexicon))
-    read = _read(clause.text, numbers)
+def _make_drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[Draft]:
+    numbers = tuple(_find_place_numbers(clause.text, lexicon))
+    read = _read_times(clause.text, numbers)
     units = lexicon.scan(_ADDRESSEE.sub(lambda found: " " * len(found[0]), read.rest))
     said = cues.read_statement(read.rest)
-    who, more = people_of(units, read.rest, lexicon)
-    where = places(read.rest, units)
+    who, more = find_people(units, read.rest, lexicon)
+    where = find_places(read.rest, units)
     if clause.forbids_rest:
-        rest = read.when if _at_night(read.when) else When()
+        rest = read.when if _is_at_night(read.when) else When()
         yield Draft("forbidden", (), (), where, rest, (), exception=False, both=False)
-    if said.effect is None and _NOT_SO.match(read.rest):
+    if said.effect is None and _NEGATION.match(read.rest):
         said = said._replace(effect="forbidden")
     exception = clause.exception or clause.forbids_rest
     unread = read.unread
     if exception and not who and not read.when.timed:
         unread = (*unread, f"the exception `{clause.text.strip()}`: it excepts nothing")
     if said.effect in ("forbidden", "report") and not exception and read.one_ended:
-        read = read._replace(when=times.from_midnight(read.when))
-    unclear = tuple(doubts.of_clause(read.rest, who, more, where, lexicon))
+        read = read._replace(when=times.start_at_midnight(read.when))
+    unclear = tuple(doubts.find_clause_doubts(read.rest, who, more, where, lexicon))
     if not who:
-        unclear += tuple(doubts.unnamed(read.rest, where, lexicon))
+        unclear += tuple(doubts.find_unread_subjects(read.rest, where, lexicon))
     effect = "allowed" if exception else said.effect
     assumed = (
-        *doubts.strange(read.rest, (*who, *more), where, lexicon, effect),
-        *read.guessed,
+        *doubts.find_unread_words(read.rest, (*who, *more), where, lexicon, effect),
+        *read.guesses,
         *(f"the number of a place, or an hour: `{clause.text[one.start : one.end]}`" for one in numbers if one.either),
     )
     draft = Draft(
@@ -208,28 +210,28 @@ def _drafts(clause: _Clause, lexicon: Lexicon) -> Iterator[Draft]:
     yield draft._replace(unless=clause.unless, everywhere=any(unit.has("anywhere") for unit in units))
 
 
-class _Number(NamedTuple):
-    """A number behind a place: the dock's own, or an hour."""
+class _PlaceNumber(NamedTuple):
+    """A number after a place: its own number, or an hour."""
 
     start: int
     end: int
     hour: bool
-    either: bool  # it may be the one or the other
+    either: bool  # it is ambiguous
 
 
-def _numbers(text: str, lexicon: Lexicon) -> Iterator[_Number]:
-    """Find the numbers behind places. In `dock 4` it is the place's own; in `the yard 8-12`, `8.30`, `8 am` an hour."""
+def _find_place_numbers(text: str, lexicon: Lexicon) -> Iterator[_PlaceNumber]:
+    """Find the numbers after places: in `dock 4` the place's own; in `the yard 8-12`, `8.30`, `8 am` an hour."""
     for unit, number in itertools.pairwise(lexicon.scan(text)):
-        if not number.text.isdecimal() or text[unit.end : number.start] != " " or not _spot(unit, text):
+        if not number.text.isdecimal() or text[unit.end : number.start] != " " or not _is_place(unit, text):
             continue
         either = bool(_TO_AN_HOUR.match(text, number.end))
         articled = bool(_ARTICLE.search(text[: unit.start]))
-        hour = bool(_GOES_ON.match(text, number.end)) or (either and articled)
-        yield _Number(number.start, number.end, hour, either)
+        hour = bool(_CLOCK_AFTER.match(text, number.end)) or (either and articled)
+        yield _PlaceNumber(number.start, number.end, hour, either)
 
 
-def _spot(unit: Unit, text: str) -> bool:
-    """Whether a word is a place: by the table, or where one stands in a sentence."""
+def _is_place(unit: Unit, text: str) -> bool:
+    """Tell whether a word is a place: by the word table, or by its position in the sentence."""
     return unit.has("place") != () or (
         not unit.names and is_noun(unit) and bool(_BEFORE_SPOT.search(text[: unit.start]))
     )
@@ -240,7 +242,7 @@ _BEFORE_SPOT = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"\b(?:the|our|my|this)(?: [a-z]+)?\s$", re.IGNORECASE)
-_GOES_ON = re.compile(
+_CLOCK_AFTER = re.compile(
     r"\s?[-\u2013\u2014~]\s?\d|[.:\uff1a,]\d|\s?(?:[ap]\.?\s?m\b|o'?\s?clock|h\b|hrs?\b|[点时])", re.IGNORECASE
 )
 _TO_AN_HOUR = re.compile(
@@ -250,23 +252,26 @@ _TO_AN_HOUR = re.compile(
 )
 
 
-def _read(text: str, numbers: Iterable[_Number]) -> Read:
-    """Read the times of a clause, but take no place's number for an hour."""
+def _read_times(text: str, numbers: Iterable[_PlaceNumber]) -> TimeReading:
+    """Read the times of a clause, without the numbers of places."""
     own = [one for one in numbers if not one.hour]
     plain = text
     for one in own:
         plain = plain[: one.start] + "#" * (one.end - one.start) + plain[one.end :]
-    found = read(plain)
+    found = read_times(plain)
     rest = found.rest
     for one in own:
         rest = rest.replace("#" * (one.end - one.start), text[one.start : one.end], 1)
     return found._replace(rest=rest)
 
 
-_NOT_SO = re.compile(r"\s*(?:and |but |only )?not\b", re.IGNORECASE)
-"""`..., but not in the morning`, `not walk`: the clause before is taken back in part."""
+_NEGATION = re.compile(r"\s*(?:and |but |only )?not\b", re.IGNORECASE)
+"""`..., but not in the morning`, `not walk`: a restriction of the clause before."""
 
 
-def _at_night(when: When) -> bool:
-    """`Only staff after 18:00` closes the place then; `only guards from 8 to 17` closes it to others at any time."""
+def _is_at_night(when: When) -> bool:
+    """Tell whether a time is at night.
+
+    `Only staff after 18:00` closes the place at night; `only guards from 8 to 17` closes it to others at any time.
+    """
     return when.dark is True or any(start > end for start, end in when.hours)

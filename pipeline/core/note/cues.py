@@ -1,4 +1,4 @@
-"""Words by which people say that something is in order, that it is not, or that they want to hear of it.
+"""Find the words that allow something, forbid it, or ask for a report.
 
 English and Chinese. Negated phrases come before what they negate ("no need to report" before "report"), as what a row
 has read is blanked out for the rows after it.
@@ -16,9 +16,9 @@ class Statement(NamedTuple):
     """What a clause says outright.
 
     Attributes:
-        effect: None: nothing; it may still tell what is usual.
-        both: It allows, and then forbids, in one breath.
-        weak: It allows by a word that people also use otherwise, such as `can`.
+        effect: Its effect; None: none, it may still describe a habit.
+        both: Whether it first allows and then forbids.
+        weak: Whether its word of permission, such as `can`, may mean something else.
     """
 
     effect: Effect | None
@@ -184,7 +184,7 @@ _ROWS: tuple[tuple[Effect, tuple[str, ...]], ...] = (
     )),
 )
 # fmt: on
-_SAYS = tuple((effect, re.compile("|".join(alternatives), re.IGNORECASE)) for effect, alternatives in _ROWS)
+_CUES = tuple((effect, re.compile("|".join(alternatives), re.IGNORECASE)) for effect, alternatives in _ROWS)
 _LEAVE_BY = re.compile(
     (
         r"\b(?:must|have to|has to|should|need to)\s+(?:be gone|leave"
@@ -192,7 +192,7 @@ _LEAVE_BY = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Until then it is in order."""
+"""A time until which something is allowed."""
 _WEAK = re.compile(
     r"\b(?:may|can|could|might|always|often|normal\w*|usual\w*)\b|可以|会在|会到|会来|会有|会从", re.IGNORECASE
 )
@@ -200,8 +200,8 @@ _WORD = re.compile(r"[a-z]+|[\u3400-\u9fff]{2}", re.IGNORECASE)
 
 
 def read_statement(clause: str) -> Statement:
-    """Read what a clause says outright. A prohibition beside a permission wins, as nothing is silenced by a guess."""
-    found, _ = _found(clause)
+    """Read what a clause says outright. A prohibition wins over a permission, as a guess must not silence an alarm."""
+    found, _ = _find_cues(clause)
     weak = bool(_WEAK.search(clause))
     wanted: tuple[Effect, ...] = ("forbidden", "report")
     bad = [effect for effect in wanted if effect in found]
@@ -213,16 +213,16 @@ def read_statement(clause: str) -> Statement:
     return Statement(bad[0], both=outright and found.get("allowed", first) < first, weak=weak)
 
 
-def left(clause: str) -> str:
-    """A clause with the words blanked out by which it says something."""
-    return _found(clause)[1]
+def blank_cues(clause: str) -> str:
+    """Return a clause with its words of permission, prohibition and report blanked out, of the same length."""
+    return _find_cues(clause)[1]
 
 
-def _found(clause: str) -> tuple[dict[Effect, int], str]:
-    """What a clause says, and where each begins; and the rest of it, of the same length."""
+def _find_cues(clause: str) -> tuple[dict[Effect, int], str]:
+    """Return the effects of a clause with their first positions, and the clause with these words blanked out."""
     rest = _LEAVE_BY.sub(lambda hit: " may".ljust(len(hit[0])), clause)  # which is shorter than any of its phrases
     found: dict[Effect, int] = {}
-    for effect, pattern in _SAYS:
+    for effect, pattern in _CUES:
         for hit in pattern.finditer(rest):
             if hit[0].strip():
                 found[effect] = min(found.get(effect, len(rest)), hit.start())

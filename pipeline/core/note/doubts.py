@@ -1,9 +1,8 @@
-"""Why a sentence that seems to permit something may not silence an alarm: nobody can be sure that it permits it.
+"""Find reasons why a note that seems to permit something must not silence an alarm.
 
-A question, a rumour, what ended, what happens once, a condition that no code checks, a crime: each is a row of words,
-in English and Chinese. Whatever fits one is kept as a reason and shown to the note's author, and the note silences
-nothing until it is written more plainly. A doubt too many costs an alarm that somebody looks at, one too few costs an
-alarm that nobody sees.
+Questions, rumours, things that ended, single events, conditions that no code checks, crimes: each has a row of words in
+English and Chinese. Each match is a reason that the note's author sees, and the note silences nothing until it is
+written more plainly. A needless doubt costs one alarm too many; a missing doubt hides an alarm.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.note import cues
-from pipeline.core.note.words import STOP, Lexicon, chinese, stem
+from pipeline.core.note.words import STOP, Lexicon, has_chinese, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,48 +19,48 @@ if TYPE_CHECKING:
     from pipeline.core.note.words import Unit
 
 NOT_SAID = "it does not say that this is in order"
-BEYOND = "it permits anybody anywhere at any time"
+TOO_WIDE = "it permits anybody anywhere at any time"
 
 
 class _Row(NamedTuple):
-    """A reason, and the words that are a sign of it; `{0}` of the reason is what was found."""
+    """A reason and the words that are its signs; `{0}` of the reason is the text that was found."""
 
     reason: str
     signs: re.Pattern[str]
-    whole: bool  # said anywhere in a note, it holds for all of it; else for its clause
+    whole: bool  # whether it concerns the whole note, else only its clause
 
 
-def _row(reason: str, *signs: str, whole: bool = False) -> _Row:
+def _make_row(reason: str, *signs: str, whole: bool = False) -> _Row:
     return _Row(reason, re.compile("|".join(signs), re.IGNORECASE), whole)
 
 
 _FAMILY = "[王李张刘陈杨赵黄周吴徐孙胡朱高林何郭罗梁宋郑谢韩唐冯于董程曹袁邓许沈曾彭吕]"
 # fmt: off
 _ROWS = (
-    _row("it is a question: `{0}`",
+    _make_row("it is a question: `{0}`",
          r"[?？]", r"(?:^|[.!;] )(?:is|are|may|can|could|should|shall|do|does|did|will|would|has|have|why|who"
          r"|whose) (?!not\b)\w+ \w+",
          r"[吗么呢](?=$|[。，？！?])", r"是否", r"能不能|可不可以|是不是|要不要|谁来|为什么|怎么|哪[来里个些](?!都)"
          r"|什么(?!时候都|都)", whole=True),
-    _row("it tells apart people that a camera cannot: `{0}`",
+    _make_row("it tells apart people that a camera cannot: `{0}`",
          r"\b(?:report|call|tell|alarm|alert|warn)\b[^.;]*\b(?:others?|else|strangers?|intruders?)\b",
          r"\b(?:others?|else|strangers?|intruders?) (?:must|should|are to|has to|have to|is to) be (?:reported|told)",
          r"(?:其他人|其余人|别人|陌生人|外人|闲人)[^，。；]*(?:报|告|通知)", whole=True),
-    _row("it says what holds at other times too: write two notes: `{0}`",
+    _make_row("it says what holds at other times too: write two notes: `{0}`",
          r"\bnever (?:otherwise|after|before|at any other)\b", r"(?:其余|其他)时间(?:都)?(?:禁止|不|严禁)", whole=True),
-    _row("it quotes somebody: `{0}`", r"[\"“”„«»「」『』]", whole=True),
-    _row("it does not say which of them: `{0}`", r"\b(?:some|certain|several|most) (?!of the time)[a-z]+",
+    _make_row("it quotes somebody: `{0}`", r"[\"“”„«»「」『』]", whole=True),
+    _make_row("it does not say which of them: `{0}`", r"\b(?:some|certain|several|most) (?!of the time)[a-z]+",
          r"部分|有些|有的|某些|大部分"),
-    _row("it is in a language that is not read: `{0}`",
+    _make_row("it is in a language that is not read: `{0}`",
          r"\b(?:der|das|und|oder|ist|sind|auf|nicht|kein\w*|verboten|erlaubt|darf|nur|wird|werden|vom"
          r"|les|des|du|une|sont|sur|dans|pas|avec|sans|interdit\w*|autoris[ée]\w*"
          r"|el|los|las|una|están?|prohibid\w+|permitid\w+|il|della|dello|sono|vietat\w+"
          r"|het|een|niet|verboden|toegestaan|och|inte|jest|nie|sau|são|não|proibid\w+)\b|[ßąęłńśźżğřůőű¿¡]"
          r"|[а-яё\u0370-\u03ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]", whole=True),
-    _row("it is half a sentence: `{0}`",
+    _make_row("it is half a sentence: `{0}`",
          r"\b(?:is|are|to|at|from|the|of|and|or|may|can|in|on|be|by|for|with)\s*(?:\.\.+|…)?$", r"(?:可以|的|在|从|到"
          r"|和|能)\s*(?:…+)?$", whole=True),
-    _row("it is not sure: `{0}`",
+    _make_row("it is not sure: `{0}`",
          r"^(?:someone|somebody|something|anything) (?:may|can)\b", r"\bthere (?:may|can) be\b", r"\bas if\b"
          r"|\bdead body\b|\b(?:old|former|previous) (?:rules?|notes?|plans?|days)\b",
          r"\b(?:should|must|needs? to|have to|has to|ought to|can|supposed to) be (?:allowed|permitted)\b",
@@ -76,9 +75,9 @@ _ROWS = (
          r"也许|可能|大概|或许|恐怕|好像|似乎|听说|据说|传闻|有人说|不确定|不知道|不清楚|怀疑|我觉得|我想|希望|要是"
          r"|本来|应该是|但愿|并不是|并非|不是说|没有?规定|没有?人?同意|没说|不等于|不代表|不意味"
          r"|说[:：“\"]", whole=True),
-    _row("it is hardly ever so: `{0}`",
+    _make_row("it is hardly ever so: `{0}`",
          r"\b(?:rarely|seldom|hardly|barely|scarcely|(?<!a )few)\b", r"很少|几乎(?:没|不)|偶尔|不常"),
-    _row("it speaks of what is over: `{0}`",
+    _make_row("it speaks of what is over: `{0}`",
          r"\b(?:(?<!and )(?<!for )no longer(?! than)|not any ?more|any ?more)\b(?! (?:forbidden|prohibited|matters?"
          r"|counts?|interest|concern"
          r"|needs?))",
@@ -90,7 +89,7 @@ _ROWS = (
          r"|happened|entered|climbed|walked|tried|appeared|arrived|worked|lived|visited|opened|noticed|spotted)\b",
          r"不再|以前|之前是|从前|曾经?|昨[天晚日]|前天|上(?:个?星期|周|个?月)|去年|刚才|刚刚|已经|过去|原来|取消|作废"
          r"|离职|退休|不干了|来过|去过|进来?了|发生"),
-    _row("it speaks of something unlawful: `{0}`",
+    _make_row("it speaks of something unlawful: `{0}`",
          r"\b(?:steal(?:s|ing)?|stolen|robs?|robbed|robbery|theft|break[- ]?ins?|breaks? (?:in|into|open)"
          r"|breaking (?:in|into)"
          r"|force(?:s|d)? (?:open|the)|smash\w*|vandali\w+|damag\w+|destroy\w*|attack\w*|threaten\w*|sneak\w*"
@@ -99,7 +98,7 @@ _ROWS = (
          r"|thie(?:f|ves)|burglars?|robbers?|looters?|vandals?|poachers?|criminals?|arsonists?|squatters?"
          r"|smugglers?)\b",
          r"盗|偷|抢劫|贼|破坏|闯|撬|翻墙|翻进|溜进|溜门|非法|擅自|违法|打架|捣乱"),
-    _row("it holds under a condition that nobody checks: `{0}`",
+    _make_row("it holds under a condition that nobody checks: `{0}`",
          r"\b(?:provided|providing|as long as|so long as|on condition|in case|depending|depends|subject to"
          r"|if (?:and only )?i"
          r"|only if|in exceptional|exceptionally|in emergenc\w+|in an emergency|with (?:prior |written |my |our "
@@ -114,10 +113,10 @@ _ROWS = (
          r"只要|持证|有证|如果|假如|除非|凭|经.{0,6}(?:同意"
          r"|批准|许可|允许)|预约|登记|事先|提前|陪同|紧急|必要时"
          r"|特殊情况|的话|需要时|有事"),
-    _row("a camera cannot tell who that is: `{0}`",
+    _make_row("a camera cannot tell who that is: `{0}`",
          r"\b(?:mr|mrs|ms|dr)\b\.? \w+", rf"[老小阿]{_FAMILY}|{_FAMILY}(?:总|叔|姨|姐|哥|师傅|老师|医生|经理|主任"
          rf"|先生|女士)", whole=True),
-    _row("it is a state, not a rule: `{0}`",
+    _make_row("it is a state, not a rule: `{0}`",
          r"\b(?:everything|all|it all|things|situation|nothing)(?: \w+){0,3}? (?:is|are|looks?|seems?|was|stays?)"
          r" (?:\w+ )?(?:fine|ok|okay|normal|all right|alright|in order|well|good|quiet|calm|under control)\b",
          r"\ball (?:quiet|clear|good|well)\b", r"(?<!\bare )(?<!\bis )\bnothing (?:happened|going on|unusual|wrong"
@@ -143,18 +142,18 @@ _NOISE = frozenset(
 )
 
 
-def _without(text: str, places: Sequence[str]) -> str:
+def _remove_places(text: str, places: Sequence[str]) -> str:
     for place in places:
         text = text.replace(place, " " * len(place))
     return text
 
 
-def of_line(line: str) -> Iterator[str]:
-    """Yield every reason for which no permission of a note can be relied on, whatever else it says."""
-    return _signs(line, whole=True)
+def find_note_doubts(line: str) -> Iterator[str]:
+    """Yield the reasons why no permission of a note can be relied on."""
+    return _find_signs(line, whole=True)
 
 
-def _signs(text: str, *, whole: bool) -> Iterator[str]:
+def _find_signs(text: str, *, whole: bool) -> Iterator[str]:
     plain = " ".join(text.split())
     for row in _ROWS:
         found = row.signs.search(plain) if row.whole == whole else None
@@ -162,26 +161,26 @@ def _signs(text: str, *, whole: bool) -> Iterator[str]:
             yield row.reason.format(found[0].strip(" .,;!。，") or found[0].strip())
 
 
-def of_clause(
+def find_clause_doubts(
     rest: str, who: Sequence[Unit], more: Sequence[Unit], where: Sequence[str], lexicon: Lexicon
 ) -> Iterator[str]:
-    """Yield every reason for which the permission of one clause cannot be relied on.
+    """Yield the reasons why the permission of one clause cannot be relied on.
 
     Args:
         rest: The clause without its times.
-        who: Whom it is about, as read.
-        more: Whom and what else it names.
+        who: Whom it is about.
+        more: Other people and things that it names.
         where: Its places, as written.
-        lexicon: What words name.
+        lexicon: The word table.
     """
-    yield from _signs(rest, whole=False)
-    if denied := _DENIED.search(cues.left(rest)):
+    yield from _find_signs(rest, whole=False)
+    if denied := _DENIED.search(cues.blank_cues(rest)):
         yield f"it denies something: `{denied[0]}`"
     if part := _ONLY_PART.search(rest):
         yield f"it permits a part only: `{' '.join(part[0].split())}`"
-    if digits := _DIGITS.findall(_without(rest, where)):
+    if digits := _DIGITS.findall(_remove_places(rest, where)):
         yield f"a number was not understood: `{' '.join(digits)}`"
-    carried = _carried((*who, *more), lexicon)
+    carried = _role_tags((*who, *more), lexicon)
     units = [unit for unit in lexicon.scan(rest) if unit.stem not in carried]
     if odd := next((unit for unit in units if unit.has("suspicious") or {unit.stem, unit.text} & _STRANGERS), None):
         yield f"it is about somebody who is not to be trusted: `{odd.text}`"
@@ -193,10 +192,10 @@ def of_clause(
         ):
             yield f"it holds under a condition that nobody checks: `with {unit.text}`"
     for found in _CONDITION.finditer(rest):
-        if _unchecked(found["what"] or found["zh"] or "", who, more, lexicon):
+        if _is_unchecked(found["what"] or found["zh"] or "", who, more, lexicon):
             yield f"it holds under a condition that nobody checks: `{' '.join(found[0].split())}`"
     if all(not unit.has("role") for unit in who):
-        yield from _qualities(rest, lexicon)
+        yield from _find_qualities(rest, lexicon)
 
 
 _DIGITS = re.compile(r"\d+(?:[.:,]\d+)*")
@@ -214,51 +213,55 @@ _IGNORED = re.compile(
 )
 
 
-def unnamed(rest: str, where: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
-    """Yield whom or what a clause is about that names nobody who was read: a name, a trade that no table has, a lamp.
+def find_unread_subjects(rest: str, where: Sequence[str], lexicon: Lexicon) -> Iterator[str]:
+    """Yield the subject of a clause if it was not understood, such as a name or an unknown trade.
 
     Args:
         rest: The clause without its times.
         where: Its places, as written.
-        lexicon: What words name.
+        lexicon: The word table.
     """
     modal = _MODAL.search(rest)
-    told = _IGNORED.search(rest)
-    subject = (told["what"] or told["zh"] or "") if told else rest[: modal.start()] if modal else ""
+    ignored = _IGNORED.search(rest)
+    subject = (ignored["what"] or ignored["zh"] or "") if ignored else rest[: modal.start()] if modal else ""
     unknown = [unit.text for unit in lexicon.scan(subject) if not unit.names and unit.stem not in STOP]
     if unknown and not any(unit in place for unit in unknown for place in where):
         yield f"whom it means was not read: `{' '.join(subject.split())}`"
 
 
-def strange(
+def find_unread_words(
     rest: str, who: Sequence[Unit], where: Sequence[str], lexicon: Lexicon, effect: str | None
 ) -> Iterator[str]:
-    """Yield what was not understood of a permission or a habit: what is no ordinary doing of somebody somewhere.
+    """Yield the words of a permission or a habit that were not understood.
 
     Args:
         rest: The clause without its times.
-        who: Whom and what it names.
+        who: All people and things that it names.
         where: Its places, as written.
-        lexicon: What words name.
+        lexicon: The word table.
         effect: What it says outright.
     """
     if effect not in (None, "allowed"):
         return
-    text = cues.left(rest)
-    doing = lexicon.undone(text) != text or bool(_BEING.search(text))
+    text = cues.blank_cues(rest)
+    doing = lexicon.remove_deeds(text) != text or bool(_BEING.search(text))
     for unit in who:
         text = text[: unit.start] + " " * (unit.end - unit.start) + text[unit.end :]
     for place in where:
         text = text.replace(place.lower(), " ").replace(place, " ")
-    plain = lexicon.undone(text)
-    carried = _carried(who, lexicon)
-    left = [word for word in (*_latin(plain, lexicon), *_chinese(plain, lexicon)) if stem(word) not in carried]
+    plain = lexicon.remove_deeds(text)
+    carried = _role_tags(who, lexicon)
+    left = [
+        word
+        for word in (*_unread_english(plain, lexicon), *_unread_chinese(plain, lexicon))
+        if stem(word) not in carried
+    ]
     if outside := _OUTSIDE.search(rest):
         left.append(outside[0])
     if left:
         yield f"not understood, and left out: `{' '.join(left)}`"
     elif effect is None and not doing:
-        yield NOT_SAID  # somebody somewhere, and not a word of what they do there
+        yield NOT_SAID  # it names somebody and a place, but no activity
 
 
 _BEING = re.compile(r"\b(?:is|are|am)\b|[在有是]", re.IGNORECASE)
@@ -267,7 +270,7 @@ _OUTSIDE = re.compile(
     r" (?:the|our|my|this)\b|(?:以外|之外|外面|对面|后面|外)(?=[走活停等站巡])",
     re.IGNORECASE,
 )
-"""Beside a place, which is in it or not."""
+"""Phrases for beside a place, which may be inside its zone or not."""
 _ONLY_PART = re.compile(
     r"(?<=[a-z] )only (?!one\b|two\b)(?:(?:on|at|in|from|by|for) )?(?:the )?"
     r"(?!(?:on|at|in|from|by|for|between|until|till|after|before|during|every|outside)\b)[a-z]+",
@@ -281,14 +284,14 @@ _DENIED = re.compile(
 )
 
 
-def _carried(who: Sequence[Unit], lexicon: Lexicon) -> frozenset[str]:
-    """What people of these trades are seen with: the rifles of hunters."""
+def _role_tags(who: Sequence[Unit], lexicon: Lexicon) -> frozenset[str]:
+    """Return the stems of the tags of the roles, such as the rifles of hunters."""
     roles = {role for unit in who for role in unit.has("role")}
     return frozenset(stem(tag) for role in roles for tag in lexicon.table.roles[role].tags)
 
 
-_TOLD = ("class", "group", "place", "side", "anywhere")
-_MILD = frozenset(
+_NAMED_KINDS = ("class", "group", "place", "side", "anywhere")
+_MILD_WORDS = frozenset(
     (
         *("normally", "usually", "regularly", "daily", "perfectly", "entirely", "quite", "totally"),
         *("unusual", "special", "worry", "wrong", "unusually"),
@@ -318,18 +321,18 @@ _LITTLE_ZH = frozenset(
 )
 
 
-def _latin(text: str, lexicon: Lexicon) -> Iterator[str]:
+def _unread_english(text: str, lexicon: Lexicon) -> Iterator[str]:
     for unit in lexicon.scan(text):
-        told = any(name.kind in _TOLD for name in unit.names) and not unit.text.isdecimal()
-        small = unit.stem in (STOP | _NOISE) - _NUMBERS or unit.stem in _MILD
-        if unit.text.isascii() and not (told or small):
+        known = any(name.kind in _NAMED_KINDS for name in unit.names) and not unit.text.isdecimal()
+        small = unit.stem in (STOP | _NOISE) - _NUMBERS or unit.stem in _MILD_WORDS
+        if unit.text.isascii() and not (known or small):
             yield unit.text
 
 
-def _chinese(text: str, lexicon: Lexicon) -> Iterator[str]:
+def _unread_chinese(text: str, lexicon: Lexicon) -> Iterator[str]:
     for run in re.findall(r"[\u3400-\u9fff]+", text):
         unknown = "".join(unit.text for unit in lexicon.scan(run) if not unit.names and unit.text not in _LITTLE_ZH)
-        if len(unknown) > 1 or unknown in _ROUGH_ZH:  # a single one is what the table lacks of a place's name
+        if len(unknown) > 1 or unknown in _ROUGH_ZH:  # a single one is an unknown part of a place's name
             yield unknown
 
 
@@ -340,19 +343,19 @@ _OPENS = re.compile(
 )
 
 
-def _people(unit: Unit) -> tuple[str, ...]:
+def _people_names(unit: Unit) -> tuple[str, ...]:
     return (*unit.has("role"), *(name for name in unit.has("class") if name == "person"))
 
 
-def _qualities(rest: str, lexicon: Lexicon) -> Iterator[str]:
-    """Yield by what somebody is told apart that no camera sees."""
+def _find_qualities(rest: str, lexicon: Lexicon) -> Iterator[str]:
+    """Yield properties of people that no camera can see."""
     for found in _QUALITY.finditer(rest):
         if found["zh"] or not any(unit.names for unit in lexicon.scan(found["what"])):
             yield f"a camera cannot tell who that is: `{' '.join(found[0].split())}`"
 
 
-def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:
-    """Whether a side clause says more than who is where, which the incident itself says."""
+def _is_unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Lexicon) -> bool:
+    """Tell whether a condition says more than that the subject is there, which the incident shows itself."""
     units = lexicon.scan(what)
     known = [*who, *more]
     weather = any("none" in unit.has("class") for unit in units)
@@ -361,10 +364,10 @@ def _unchecked(what: str, who: Sequence[Unit], more: Sequence[Unit], lexicon: Le
     ):
         return True
     named = [unit for unit in units if unit.has("class") or unit.has("group") or unit.has("role")]
-    if named:  # somebody else, the boss say, is not in the picture
-        people = {name for unit in named for name in _people(unit)}
+    if named:  # somebody else, such as the boss, is not in the picture
+        people = {name for unit in named for name in _people_names(unit)}
         begins = named[0].start == (opening.end() if (opening := _OPENS.match(what)) else 0)
-        return not people <= {name for unit in who for name in _people(unit)} or not (begins or chinese(what))
-    if chinese(what):
+        return not people <= {name for unit in who for name in _people_names(unit)} or not (begins or has_chinese(what))
+    if has_chinese(what):
         return True
     return any(unit.stem not in STOP | _NOISE for unit in units)

@@ -1,4 +1,4 @@
-"""Which words of a clause are nouns, and which belong to the noun behind them."""
+"""Find the nouns of a clause, and words that modify the noun after them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 OWNED = ("' ", "'s ", "\u2019 ", "\u2019s ")
 
 
-def modifies(units: list[Unit], at: int, text: str) -> bool:
-    """Whether a class only tells a place apart: car wash, boat house, aircraft lane."""
+def is_modifier(units: list[Unit], at: int, text: str) -> bool:
+    """Tell whether the name of a class modifies a place: car wash, boat house, aircraft lane."""
     if at + 1 >= len(units) or units[at].text.casefold() != units[at].stem or not units[at].text.isascii():
         return False
     if not units[at].has("class"):
@@ -26,12 +26,12 @@ def modifies(units: list[Unit], at: int, text: str) -> bool:
 
 
 def is_noun(unit: Unit) -> bool:
-    """Whether a word may be a noun: none of the small words, and no verb."""
+    """Tell whether a word may be a noun: no stop word and no verb."""
     return unit.stem not in STOP and is_nominal(unit.stem)
 
 
-def word_set(words: str) -> frozenset[str]:
-    """Words between spaces as a set."""
+def split_words(words: str) -> frozenset[str]:
+    """Split a text at spaces into a set of words."""
     return frozenset(words.split())
 
 
@@ -39,7 +39,7 @@ FUNCTION_ZH = frozenset(
     "可以来照在到进去往从的了和与或及有是会不没要可能让把被对向于就也都还再又很请将着过里内外上下旁边前后处经常每各这那其入出停放靠近登爬"
 )
 _VERBAL = re.compile(r"(?:ing|ed|ly)$")
-_VERBS = word_set(
+_VERBS = split_words(
     "stand sleep walk work stop wait park enter leave drop pick gather fill use play train make keep get go "
     "come see run drive fly sit lie stay move pass cross climb bring fetch collect clean patrol visit feed "
     "meet mow fish swim ride let take put set do be trigger call tell report ignore watch check allow forbid "
@@ -48,14 +48,14 @@ _VERBS = word_set(
 
 
 def is_nominal(word: str) -> bool:
-    """Whether an English word looks like no verb and no adverb."""
+    """Tell whether an English word is neither a known verb nor ends like a verb or an adverb."""
     return not _VERBAL.search(word) and word not in _VERBS
 
 
 def has_unknown_noun(text: str, lexicon: Lexicon) -> bool:
-    """Whether a text without its times has a noun that the table does not know: after `the` in English.
+    """Tell whether a text without its times has an unknown noun, which follows `the`, `our` or `my`.
 
-    Chinese has no such sign; a place there ends in one of few characters, and was found by it.
+    Only for English; Chinese places are found by their last character.
     """
     return any(
         not unit.names

@@ -1,4 +1,4 @@
-"""What a camera may come to see, by its configuration: incidents that have not been, for which notes can be weighed."""
+"""List incidents that may happen at a site, so that notes can be weighed before they happen."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pipeline.core.settings import Settings
 
 _THINGS = ("person", "car", "truck", "bus", "motorcycle", "bicycle", "dog", "cat", "bird", "none")
-"""What outdoor cameras see, the most frequent first."""
+"""Classes that outdoor cameras see, the most frequent first."""
 
 
-def incidents(settings: Settings) -> Iterator[Facts]:
-    """Yield each of the usual things in each place of each camera, without tags: what notes are weighed by."""
+def expected_incidents(settings: Settings) -> Iterator[Facts]:
+    """Yield the facts of each usual class in each area of each camera, without tags."""
     for thing in _THINGS:
         for camera in settings.cameras:
             for area in areas(settings, camera).values():

@@ -1,11 +1,11 @@
-"""Where a clause speaks of: places of the table with what belongs to them, or what a preposition names."""
+"""Find the places of a clause: those of the word table with their modifiers, or the nouns after prepositions."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pipeline.core.note.nouns import FUNCTION_ZH, is_nominal, is_noun, modifies, word_set
+from pipeline.core.note.nouns import FUNCTION_ZH, is_modifier, is_nominal, is_noun, split_words
 from pipeline.core.note.people import PEOPLE
 from pipeline.core.note.words import STOP
 
@@ -35,7 +35,7 @@ _PLACE_ZH = re.compile(
     r"|(?P<head>(?:(?![不有会在人车准禁许要可以来去进照用])[\u3400-\u9fff]){1,5}(?:间"
     r"|室|房|厅|场|站|台|库|楼|池|园|厂|棚|亭|塔|院|区|坡|井|廊|岛|洞|坝))"
 )
-_NO_PLACE = word_set(
+_NO_PLACE = split_words(
     "it them there here once time times order me us foot bike case breaks all day night work duty business "
     "alarm food bottles way dawn dusk sunrise sunset breakfast lunch dinner mind turn course random "
     "weekdays mornings evenings passing general fact use service guests goods"
@@ -47,22 +47,22 @@ _TENDED_ZH = re.compile(r"看(?!台|守)|管(?!理|道)|扫|守|护")
 _NO_SPOT = (*PEOPLE, "anywhere")
 
 
-def places(text: str, units: list[Unit]) -> tuple[str, ...]:
-    """The places of a clause as written: those of the table with what belongs to them, or what a preposition names."""
+def find_places(text: str, units: list[Unit]) -> tuple[str, ...]:
+    """Return the places of a clause as written; at most two if none is in the word table."""
     found: list[tuple[int, int]] = []
     for at, unit in enumerate(units):
         if not unit.has("place") or any(name.kind in _NO_SPOT for name in unit.names):
             continue
         start, end = unit.start, unit.end
         before = at - 1
-        while before >= 0 and _belongs(units, before, text, start):
+        while before >= 0 and _is_name_before(units, before, text, start):
             start = units[before].start
             before -= 1
         if tended := _TENDED_ZH.match(text[start:end]):
             start += tended.end()
         if at + 1 < len(units) and units[at + 1].has("side") and not text[end : units[at + 1].start].strip():
             end = units[at + 1].end
-        if at + 1 < len(units) and _follows(units, at, text):
+        if at + 1 < len(units) and _is_name_after(units, at, text):
             end = units[at + 1].end
         if found and found[-1][1] >= start and not text[found[-1][1] : start].strip():
             found[-1] = (found[-1][0], end)  # 办公楼 + 走廊
@@ -87,8 +87,8 @@ _ENDS = re.compile(
 )
 
 
-def _follows(units: list[Unit], at: int, text: str) -> bool:
-    """Whether the word behind a place is the place: the cellar hatch, the kitchen window; not `the pond freezes`."""
+def _is_name_after(units: list[Unit], at: int, text: str) -> bool:
+    """Tell whether the word after a place ends its name: the cellar hatch; not `the pond freezes`."""
     after = units[at + 1]
     if text[units[at].end : after.start] != " " or after.names or not after.text.isascii():
         return False
@@ -96,8 +96,8 @@ def _follows(units: list[Unit], at: int, text: str) -> bool:
     return is_noun(after) and not after.text.endswith("s") and ends is not None
 
 
-def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:
-    """Whether the word before a place is part of its name: a side, or a word that says nothing else."""
+def _is_name_before(units: list[Unit], at: int, text: str, start: int) -> bool:
+    """Tell whether the word before a place is part of its name: a side or a modifier."""
     unit = units[at]
     if text[unit.end : start] not in ("", " "):
         return False
@@ -108,6 +108,6 @@ def _belongs(units: list[Unit], at: int, text: str, start: int) -> bool:
     if unit.stem in STOP:
         return False
     if unit.names:
-        return modifies(units, at, text)
+        return is_modifier(units, at, text)
     articled = bool(re.search(r"\b(?:the|a|an|our|my)\s$", text[: unit.start], re.IGNORECASE))
     return is_nominal(unit.stem) or (articled and unit.stem.endswith("ing"))

@@ -1,7 +1,7 @@
-"""Places that a site has names for: a permission for one of them by its name is none for another.
+"""Select the notes for a place by the names of the site: a permission for one named place is none for another.
 
-Words for places have likenesses ("dock" and "loading bay" are one kind of place), so that a note finds its zone in
-whatever words. A name that the site itself gives to another zone or camera goes before all likeness.
+Similar words match the same zone ("dock" and "loading bay" are one kind of place). But a name that the site itself
+gives to another zone or camera has priority over similarity.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 class _Area(NamedTuple):
     camera: str
-    zone: str  # what facts call it
-    names: frozenset[str]  # its own and those of its camera, in small letters
+    zone: str  # its name in facts
+    names: frozenset[str]  # its names and those of its camera, in lower case
 
 
 class Places:
     """The names of a site's cameras and zones."""
 
     def __init__(self, settings: Settings) -> None:
-        self._areas = [area for name, row in settings.cameras.items() for area in _areas(name, row)]
+        self._areas = [area for name, row in settings.cameras.items() for area in _make_areas(name, row)]
         names = sorted({name for area in self._areas for name in area.names}, key=lambda name: (-len(name), name))
         self._names = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names) or r"(?!)")
 
-    def holding(self, entries: Iterable[Entry], facts: Facts) -> tuple[Entry, ...]:
-        """Return the notes that hold for an incident: without permissions for other places by their names."""
-        return tuple(one for one in entries if not self.elsewhere(one.readings, facts.camera, facts.zone))
+    def select(self, entries: Iterable[Entry], facts: Facts) -> tuple[Entry, ...]:
+        """Return the notes that apply to an incident: all but permissions for other named places."""
+        return tuple(one for one in entries if not self.is_elsewhere(one.readings, facts.camera, facts.zone))
 
-    def elsewhere(self, readings: Iterable[Reading], camera: str, zone: str) -> bool:
-        """Whether a note permits something at places of this site by their names, and this place is none of them.
+    def is_elsewhere(self, readings: Iterable[Reading], camera: str, zone: str) -> bool:
+        """Tell whether a note permits something only at other named places of this site.
 
         Args:
-            readings: Of the note.
-            camera: Of the incident.
-            zone: As its facts call it.
+            readings: The readings of the note.
+            camera: The camera of the incident.
+            zone: The zone of the incident, as named in its facts.
         """
         allowing = [reading for reading in readings if reading.effect == "allowed"]
         own = frozenset[str]().union(*(one.names for one in self._areas if (one.camera, one.zone) == (camera, zone)))
@@ -53,7 +53,7 @@ class Places:
         return bool(named) and not named & own
 
 
-def _areas(camera: str, row: CameraSettings) -> Iterable[_Area]:
+def _make_areas(camera: str, row: CameraSettings) -> Iterable[_Area]:
     whole = frozenset(name.casefold() for name in (camera, row.place) if name)
     yield _Area(camera, row.place or camera, whole)
     for key, zone in row.zones.items():

@@ -1,7 +1,7 @@
-"""Words of standing notes and what they name: objects, roles, places, sides. The table is config/words.toml.
+"""Look up words of standing notes: objects, roles, places, sides. The table is config/words.toml.
 
-English is compared by stems of words, longest phrases first; Chinese, written without spaces, by the longest word of
-the table at each character. Nothing is guessed here: a word that the table lacks names nothing.
+English is matched by word stems, longest phrases first; Chinese, which has no spaces, by the longest word of the table
+at each character. Unknown words name nothing.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ STOP = frozenset(
         *("while", "after", "before", "during", "once", "time", "day", "night", "hour", "minute", "week", "one"),
     )
 )
-"""Words of English that name nothing by themselves."""
+"""English words that name nothing by themselves."""
 
 
 class ClassGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A word for many classes.
 
     Attributes:
-        words: In the singular.
-        classes: Of `[classes]`.
+        words: Words in the singular.
+        classes: Classes of `[classes]`.
     """
 
     words: tuple[str, ...]
@@ -90,13 +90,13 @@ class ClassGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """People by what they do.
+    """A trade or role of people.
 
     Attributes:
-        words: In the singular.
-        tags: What they are seen with or wear.
-        classes: What a detector may call them.
-        drives: Whether their vehicle is meant too, whatever the verb.
+        words: Words in the singular.
+        tags: Tags of what they wear or carry.
+        classes: Classes that a detector may give them.
+        drives: Whether the role also means their vehicle.
     """
 
     words: tuple[str, ...]
@@ -112,7 +112,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WordTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file as it is written."""
+    """The whole file."""
 
     classes: dict[str, tuple[str, ...]]
     groups: dict[str, ClassGroup]
@@ -134,10 +134,10 @@ class Name(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A word or phrase of a text, and all that it may name; nothing, where the table lacks it."""
+    """A word or phrase of a text, and everything that it may name; empty if it is unknown."""
 
     text: str  # as written
-    stem: str  # in the singular, small letters
+    stem: str  # in the singular, in lower case
     start: int  # characters
     end: int
     names: tuple[Name, ...]
@@ -148,46 +148,46 @@ class Unit(NamedTuple):
 
 
 class Lexicon:
-    """The table, ready to read texts with."""
+    """The indexed word table."""
 
     def __init__(self, table: WordTable) -> None:
         """Index a table."""
         self.table = table
         self._names: dict[str, list[Name]] = {}
-        for name, kind, words in _rows(table):
+        for name, kind, words in _table_rows(table):
             for word in words:
-                self._names.setdefault(_key(word), []).append(Name(kind, name))
-        self._deeds = _either(table.deeds.words)
+                self._names.setdefault(_lookup_key(word), []).append(Name(kind, name))
+        self._deeds = _any_pattern(table.deeds.words)
         self._near = [frozenset(row) for row in table.near.values()]
 
     def scan(self, text: str) -> list[Unit]:
-        """Cut a text into the longest phrases that the table knows, and into single words elsewhere."""
-        return list(_units(text, self._names))
+        """Split a text into the longest phrases of the table, and into single words elsewhere."""
+        return list(_split_units(text, self._names))
 
     def classes(self, kind: Kind, name: str) -> frozenset[str]:
-        """The classes that a class, group or role stands for; empty for other kinds."""
+        """Return the classes that a class, group or role stands for; empty for other kinds."""
         if kind == "class":
             return frozenset((name,))
         if kind == "group":
             return frozenset(self.table.groups[name].classes)
         return frozenset(self.table.roles[name].classes) if kind == "role" else frozenset()
 
-    def undone(self, text: str) -> str:
-        """Return a text without the words for what people ordinarily do."""
+    def remove_deeds(self, text: str) -> str:
+        """Return a text without words for ordinary activities."""
         return self._deeds.sub(" ", text)
 
-    def near(self, one: str, other: str) -> bool:
-        """Whether two kinds of place are not always told apart."""
+    def are_near(self, one: str, other: str) -> bool:
+        """Tell whether two kinds of place may be confused."""
         return any(one in row and other in row for row in self._near)
 
     @functools.cached_property
     def vehicles(self) -> frozenset[str]:
-        """Every class that drives."""
+        """All classes of vehicles."""
         return frozenset(self.table.groups["vehicle"].classes)
 
     @functools.cached_property
     def animals(self) -> frozenset[str]:
-        """Every class that is an animal."""
+        """All classes of animals."""
         return frozenset(self.table.groups["animal"].classes)
 
 
@@ -212,21 +212,21 @@ def load(path: Path) -> Lexicon:
     return Lexicon(table)
 
 
-def _either(words: Iterable[str]) -> re.Pattern[str]:
-    """Any of these words or phrases, the longest first; those of Latin letters as whole words."""
-    longest = sorted({*words, *(form for word in words for form in _doing(word))}, key=len, reverse=True)
-    return re.compile("|".join(word if chinese(word) else rf"\b{word}\b" for word in longest), re.IGNORECASE)
+def _any_pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """Compile a pattern of any of the words, the longest first; Latin words match as whole words."""
+    longest = sorted({*words, *(form for word in words for form in _ing_forms(word))}, key=len, reverse=True)
+    return re.compile("|".join(word if has_chinese(word) else rf"\b{word}\b" for word in longest), re.IGNORECASE)
 
 
-def _doing(word: str) -> tuple[str, ...]:
-    """How an English verb is written where it is being done: walking, driving, stopping."""
-    if chinese(word) or " " in word or not word.isalpha():
+def _ing_forms(word: str) -> tuple[str, ...]:
+    """Return the possible -ing forms of an English verb: walking, driving, stopping."""
+    if has_chinese(word) or " " in word or not word.isalpha():
         return ()
     return (f"{word}ing", f"{word.removesuffix('e')}ing", f"{word}{word[-1]}ing")
 
 
 def stem(word: str) -> str:
-    """An English word in small letters and in the singular; other words as they are."""
+    """Return an English word in lower case and in the singular; other words unchanged."""
     small = _POSSESSIVE.sub("", word.casefold())
     if small in _IRREGULAR:
         return _IRREGULAR[small]
@@ -237,12 +237,12 @@ def stem(word: str) -> str:
     return small[:-2] if small.endswith(("sses", "xes", "ches", "shes", "zes")) else small[:-1]
 
 
-def chinese(text: str) -> bool:
-    """Whether there is a Chinese character in a text."""
+def has_chinese(text: str) -> bool:
+    """Tell whether a text has a Chinese character."""
     return bool(_CHINESE.search(text))
 
 
-def _rows(table: WordTable) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
+def _table_rows(table: WordTable) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
     for name, words in table.classes.items():
         yield name, "class", (name, *words)
     for name, group in table.groups.items():
@@ -258,22 +258,22 @@ def _rows(table: WordTable) -> Iterator[tuple[str, Kind, tuple[str, ...]]]:
     yield "suspicious", "suspicious", table.suspicious.words
 
 
-def _key(phrase: str) -> str:
-    """A phrase as it is looked up: only its last word is turned into the singular, as `cars park` is no car park."""
+def _lookup_key(phrase: str) -> str:
+    """Return the key of a phrase: only its last word is in the singular, as `cars park` is no car park."""
     tokens = _TOKEN.findall(phrase)
-    return " ".join([*(_inner(token) for token in tokens[:-1]), *(stem(token) for token in tokens[-1:])])
+    return " ".join([*(_inner_key(token) for token in tokens[:-1]), *(stem(token) for token in tokens[-1:])])
 
 
-def _inner(token: str) -> str:
+def _inner_key(token: str) -> str:
     return stem(token) if _POSSESSIVE.search(token) else token.casefold()
 
 
-def _units(text: str, names: dict[str, list[Name]]) -> Iterator[Unit]:
+def _split_units(text: str, names: dict[str, list[Name]]) -> Iterator[Unit]:
     tokens = list(_TOKEN.finditer(text))
-    stems, inner = [stem(token[0]) for token in tokens], [_inner(token[0]) for token in tokens]
+    stems, inner = [stem(token[0]) for token in tokens], [_inner_key(token[0]) for token in tokens]
     at = 0
     while at < len(tokens):
-        keys = ((n, " ".join([*inner[at : at + n - 1], stems[at + n - 1]])) for n in _lengths(stems, at))
+        keys = ((n, " ".join([*inner[at : at + n - 1], stems[at + n - 1]])) for n in _phrase_lengths(stems, at))
         length, key = next(((n, key) for n, key in keys if key in names), (1, stems[at]))
         start = tokens[at].start()
         last = tokens[at + length - 1]
@@ -283,6 +283,6 @@ def _units(text: str, names: dict[str, list[Name]]) -> Iterator[Unit]:
         at += length
 
 
-def _lengths(stems: list[str], at: int) -> Iterable[int]:
-    longest = _LONGEST_CHINESE if chinese(stems[at]) else _LONGEST
+def _phrase_lengths(stems: list[str], at: int) -> Iterable[int]:
+    longest = _LONGEST_CHINESE if has_chinese(stems[at]) else _LONGEST
     return range(min(longest, len(stems) - at), 0, -1)

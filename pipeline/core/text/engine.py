@@ -1,7 +1,7 @@
-"""One engine for sentences that say nothing but facts: a grammar of what may be said, and a reading of what was said.
+"""Build the grammar of the sentences that a language model may write, and check a written sentence against facts.
 
-What a sentence is about (an incident, a group of them) has a vocabulary for each half: the parts of its grammar, and
-the steps in which a sentence is read. The halves share no word of it, so that the one finds what the other gets wrong.
+Each subject (an incident, a group of incidents) brings two vocabularies: the parts of its grammar, and the steps that
+check a sentence. The two share no code, so that the check finds mistakes of the grammar.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ Subject = TypeVar("Subject")
 """What a sentence is about."""
 
 Part: TypeAlias = Callable[[Subject], str]
-"""The grammar of a part of the sentence; empty where there is nothing to say."""
+"""Returns the grammar of one part of the sentence; empty if the subject has no such part."""
 
 BLANK = " · "
-"""Stands where a fact or a name was read, so that words beside it do not join."""
+"""Replaces a fact or a name that was checked, so that the words on its two sides do not join."""
 
 SPAN = r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>seconds?|s|minutes?|min|hours?|h)\b"
-"""The pattern of a duration; see `duration_matches`."""
+"""Regular expression of a duration, with the groups that `duration_matches` reads."""
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 
 
-# What may be said
+# The grammar
 
 
-def grammar(subject: Subject, parts: Iterable[Part[Subject]]) -> str:
-    """The sentences that are true of something, in llguidance's variant of Lark; each begins with a space."""
-    said = (part(subject) for part in parts)
-    return f'start: {" ".join(one for one in said if one)} "."'
+def build_grammar(subject: Subject, parts: Iterable[Part[Subject]]) -> str:
+    """Build a grammar, in llguidance's variant of Lark, of all true sentences; each sentence begins with a space."""
+    built = (part(subject) for part in parts)
+    return f'start: {" ".join(part for part in built if part)} "."'
 
 
 def any_of(texts: Iterable[str]) -> str:
-    """One of several texts, as a grammar of Lark says it; of none, nothing."""
+    """Return a Lark expression that matches exactly one of the texts; empty if there are none."""
     found = list(texts)
     quoted = " | ".join(json.dumps(text, ensure_ascii=False) for text in found)
     return f"({quoted})" if len(found) > 1 else quoted
 
 
-def optional(grammar: str) -> str:
-    """What may be left out; of nothing, nothing."""
+def make_optional(grammar: str) -> str:
+    """Return a Lark expression that also matches nothing; empty if `grammar` is empty."""
     return f"({grammar})?" if grammar else ""
 
 
 def at_place(name: str, shown: str) -> str:
-    """A place as it is shown, with an article or without where its name is made of words."""
+    """Return a Lark expression for a place: its shown name, with an optional `the` if the name has only letters."""
     named = any_of([f" {shown}"])
     return f'" the"? {named}' if all(letter.isalpha() or letter.isspace() for letter in name) else named
 
 
-# What was said
+# The check of a sentence
 
 
 class Progress(NamedTuple):
-    """How far a sentence was read.
+    """The state of a check after some steps.
 
     Attributes:
-        rest: What is left of it.
-        fault: What is wrong with it; empty: nothing so far.
+        rest: The sentence, with the checked phrases replaced by `BLANK`.
+        fault: The first fault that was found, in English; empty if there is none.
         stated: How often each fact was stated.
     """
 
@@ -71,25 +71,25 @@ class Progress(NamedTuple):
 
 
 Step: TypeAlias = Callable[[Progress, Subject], Progress]
-"""Reads a part of what is left of a sentence."""
+"""Checks a part of the rest of a sentence."""
 
 
-class Stated(NamedTuple, Generic[Subject]):
-    """A phrase that states something.
+class Claim(NamedTuple, Generic[Subject]):
+    """A kind of phrase that states a fact.
 
     Attributes:
-        what: Which fact.
-        pattern: How it is said.
-        true: Whether what its groups say is so.
+        fact: The name of the fact, such as `how long`.
+        pattern: Regular expression of the phrase.
+        holds: Tells whether a match of the pattern is true of the subject.
     """
 
-    what: str
+    fact: str
     pattern: str
-    true: Callable[[re.Match[str], Subject], bool]
+    holds: Callable[[re.Match[str], Subject], bool]
 
 
-def fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> str:
-    """What is wrong with a sentence; empty: nothing."""
+def find_fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> str:
+    """Return the first fault of a sentence, in English; empty if it has none."""
     read = Progress(sentence)
     for step in steps:
         read = step(read, subject)
@@ -98,36 +98,36 @@ def fault(sentence: str, subject: Subject, steps: Iterable[Step[Subject]]) -> st
     return read.fault
 
 
-def step_from(read_part: Callable[[str, Subject], tuple[str, str]]) -> Step[Subject]:
-    """A step of its own kind: from what is left of a sentence to what is left then, and what is wrong."""
+def make_step(read_part: Callable[[str, Subject], tuple[str, str]]) -> Step[Subject]:
+    """Make a step from a function that maps the rest of a sentence to the new rest and a fault (empty: none)."""
 
     def step(read: Progress, subject: Subject) -> Progress:
-        rest, wrong = read_part(read.rest, subject)
-        return read._replace(rest=rest, fault=wrong)
+        rest, found = read_part(read.rest, subject)
+        return read._replace(rest=rest, fault=found)
 
     return step
 
 
-def phrases(table: Iterable[Stated[Subject]]) -> Step[Subject]:
-    """Take out the phrases that state something, in the order of the table; what they say must be so."""
+def take_claims(table: Iterable[Claim[Subject]]) -> Step[Subject]:
+    """Make a step that checks and removes the phrases of a table, in its order; each must be true of the subject."""
     rows = tuple(table)
 
     def step(read: Progress, subject: Subject) -> Progress:
         rest, stated = read.rest, Counter(read.stated)
-        for phrase in rows:
-            for said in re.finditer(phrase.pattern, rest):
-                if not phrase.true(said, subject):
+        for claim in rows:
+            for said in re.finditer(claim.pattern, rest):
+                if not claim.holds(said, subject):
                     return Progress(rest, f"{said[0]} is no fact", stated)
-                stated[phrase.what] += 1
-            rest = re.sub(phrase.pattern, BLANK, rest)
+                stated[claim.fact] += 1
+            rest = re.sub(claim.pattern, BLANK, rest)
         return Progress(rest, "", stated)
 
     return step
 
 
-def words(known: Callable[[str, Subject], bool], joins: str) -> Step[Subject]:
-    """Every word and number that is left must be known; `joins`: signs that join digits to one number."""
-    pattern = _word(joins)
+def check_words(known: Callable[[str, Subject], bool], joins: str) -> Step[Subject]:
+    """Make a step that refuses unknown words and numbers; `joins` are the signs that join digits, as in 12:30."""
+    pattern = _word_pattern(joins)
 
     def step(read: Progress, subject: Subject) -> Progress:
         unknown = next((word for word in pattern.findall(read.rest) if not known(word, subject)), None)
@@ -136,9 +136,9 @@ def words(known: Callable[[str, Subject], bool], joins: str) -> Step[Subject]:
     return step
 
 
-def signs(allowed: str, joins: str) -> Step[Subject]:
-    """Beside words and numbers only these signs may be left."""
-    pattern = _word(joins)
+def check_signs(allowed: str, joins: str) -> Step[Subject]:
+    """Make a step that refuses all signs but these, apart from words and numbers."""
+    pattern = _word_pattern(joins)
 
     def step(read: Progress, _subject: Subject) -> Progress:
         found = set(pattern.sub("", read.rest)) - set(f"{BLANK}{allowed}")
@@ -147,25 +147,28 @@ def signs(allowed: str, joins: str) -> Step[Subject]:
     return step
 
 
-def each_told(due: Callable[[Subject], Mapping[str, int]]) -> Step[Subject]:
-    """Each fact is told as often as it is due, no more and no less."""
+def check_frequencies(expected: Callable[[Subject], Mapping[str, int]]) -> Step[Subject]:
+    """Make a step that refuses a sentence that states a fact more or less often than `expected` says."""
 
     def step(read: Progress, subject: Subject) -> Progress:
-        for what, number in due(subject).items():
-            stated = read.stated.get(what, 0)
+        for fact, number in expected(subject).items():
+            stated = read.stated.get(fact, 0)
             if stated != number:
-                return read._replace(fault=f"it does not say {what}" if stated < number else f"it says {what} twice")
+                return read._replace(fault=f"it does not say {fact}" if stated < number else f"it says {fact} twice")
         return read
 
     return step
 
 
 def duration_matches(said: re.Match[str], seconds: int, hours_slack_s: float) -> bool:
-    """Whether a duration (`SPAN`) is the one that was measured, rounded to its unit; of hours, so closely."""
+    """Tell whether a match of `SPAN` is the measured duration, rounded to its unit.
+
+    Seconds must be exact, minutes within 30 s, hours within `hours_slack_s`.
+    """
     size = _UNITS_S[said["unit"][0]]
     slack_s = {1: 0.0, 60: 30.0, 3600: hours_slack_s}[size]
     return abs(float(said["number"]) * size - seconds) <= slack_s
 
 
-def _word(joins: str) -> re.Pattern[str]:
+def _word_pattern(joins: str) -> re.Pattern[str]:
     return re.compile(rf"[^\W\d_]+(?:['-][^\W\d_]+)*|\d+(?:[{joins}]\d+)*")

@@ -1,4 +1,4 @@
-"""Words of English that both a sentence and its reading need: numbers, durations, plurals, articles."""
+"""English numbers, durations, plurals and articles, used to write sentences and to check them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh
 _IRREGULAR = {"person": "people", "child": "children", "sheep": "sheep", "deer": "deer"}
 
 
-def plain(text: str) -> str:
-    """A name as it stands in a sentence: one line, no control characters, no more spaces than needed."""
+def one_line(text: str) -> str:
+    """Make a text fit for a sentence: one line, no control characters, single spaces."""
     return " ".join("".join(" " if category(letter) == "Cc" else letter for letter in text).split())
 
 
-def plural(label: str) -> str:
-    """Name several things of a class."""
+def pluralise(label: str) -> str:
+    """Return the plural of a class label."""
     return _IRREGULAR.get(label, label + ("es" if label.endswith(("s", "x", "ch", "sh")) else "s"))
 
 
-def article(word: str) -> str:
-    """Return `a` or `an`, by the first letter as it is written."""
+def choose_article(word: str) -> str:
+    """Return `a` or `an`, by the first letter of a word."""
     return "an" if word[:1] in "aeiou" else "a"
 
 
-def in_words(number: int) -> str:
-    """A small number as a word, a larger one in digits."""
+def number_word(number: int) -> str:
+    """Return a number up to twelve as a word, a larger one in digits."""
     return CARDINALS[number] if number < len(CARDINALS) else str(number)
 
 
-def spoken(seconds: int) -> str:
-    """A duration in words: 1 second, 12 minutes, 1.5 hours."""
+def duration_in_words(seconds: int) -> str:
+    """Return a duration in words: 1 second, 12 minutes, 1.5 hours."""
     if seconds < 90:  # noqa: PLR2004  # below that people count seconds
-        return _counted(str(seconds), "second")
+        return _format_count(str(seconds), "second")
     if seconds < 5400:  # noqa: PLR2004  # 90 minutes
-        return _counted(str(round(seconds / 60)), "minute")
-    return _counted(f"{seconds / 3600:.1f}".removesuffix(".0"), "hour")
+        return _format_count(str(round(seconds / 60)), "minute")
+    return _format_count(f"{seconds / 3600:.1f}".removesuffix(".0"), "hour")
 
 
-def _counted(number: str, unit: str) -> str:
+def _format_count(number: str, unit: str) -> str:
     return f"{number} {unit}" + ("" if number == "1" else "s")

@@ -1,4 +1,4 @@
-"""Whether a sentence says nothing but the facts. It does not know how the sentence was made, and trusts nobody."""
+"""Check that a sentence about one incident states only facts; independent of the grammar that it was written with."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import BLANK, SPAN, Stated, duration_matches
-from pipeline.core.text.english import CARDINALS, ORDINALS, plain, plural
-from pipeline.core.text.sentences import group, rules
+from pipeline.core.text.engine import BLANK, SPAN, Claim, duration_matches
+from pipeline.core.text.english import CARDINALS, ORDINALS, one_line, pluralise
+from pipeline.core.text.sentences import rule_phrases, verb_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pipeline.core.facts import Facts
 
-MOST = 280
-"""Characters of a summary; the events' schema takes no more."""
+MAX_CHARACTERS = 280
+"""Characters of a summary; the schema of events allows no more."""
 
-_FREE = frozenset(
+_NEUTRAL_WORDS = frozenset(
     (
         *(
             "a",
@@ -40,92 +40,93 @@ _FREE = frozenset(
         *("about", "around", "at", "by", "for", "from", "in", "near", "of", "on", "with", "within"),
     )
 )
-"""Words of English that state nothing by themselves."""
+"""English words that state no fact by themselves."""
 
-_A_WORD = 3  # characters up to which a name may be a word of the language too
-_HOURS_SLACK_S = 1800.0  # of a duration in hours
+_MAX_COMMON_WORD = 3  # characters; a name this short may also be an ordinary word
+_HOURS_SLACK_S = 1800.0  # for a duration in hours
 
 
-def _way(*ways: str) -> Callable[[Facts], bool]:
+def _direction_is(*ways: str) -> Callable[[Facts], bool]:
     return lambda facts: facts.track.direction in ways
 
 
-def _pace(*paces: str) -> Callable[[Facts], bool]:
+def _speed_is(*paces: str) -> Callable[[Facts], bool]:
     return lambda facts: facts.track.speed in paces
 
 
-def _of(kind: str) -> Callable[[Facts], bool]:
-    return lambda facts: facts.object.class_ != "none" and group(facts.object.class_) == kind
+def _kind_is(kind: str) -> Callable[[Facts], bool]:
+    return lambda facts: facts.object.class_ != "none" and verb_group(facts.object.class_) == kind
 
 
-def _stands(facts: Facts) -> bool:
+def _is_still(facts: Facts) -> bool:
     return facts.track.speed == "still"
 
 
-def _goes(facts: Facts) -> bool:
+def _is_moving(facts: Facts) -> bool:
     return facts.track.speed != "still" or facts.track.direction != "none" or facts.object.class_ == "none"
 
 
-def _several(facts: Facts) -> bool:
+def _is_several(facts: Facts) -> bool:
     return facts.object.count > 1
 
 
 # fmt: off
 _CLAIMS: dict[str, Callable[[Facts], bool]] = {
     **dict.fromkeys(("stand", "stands", "standing", "wait", "waits", "waiting", "stay", "stays", "staying",
-                     "remain", "remains"), _stands),
-    **dict.fromkeys(("move", "moves", "moving", "movement", "wander", "wanders", "something"), _goes),
-    **dict.fromkeys(("walk", "walks", "walking"), lambda facts: _goes(facts) and _of("person")(facts)),
-    **dict.fromkeys(("drive", "drives", "driving"), lambda facts: _goes(facts) and _of("vehicle")(facts)),
-    **dict.fromkeys(("run", "runs", "running", "hurry", "hurries", "fast", "speed", "speeds"), _pace("run", "fast")),
-    "slowly": _pace("slow"),
-    **dict.fromkeys(("pass", "passes", "passing", "along", "past"), _way("along")),
-    **dict.fromkeys(("enter", "enters", "entering", "into"), _way("in")),
-    **dict.fromkeys(("leave", "leaves", "leaving", "out", "away"), _way("out", "away")),
-    **dict.fromkeys(("approach", "approaches", "toward"), _way("toward")),
+                     "remain", "remains"), _is_still),
+    **dict.fromkeys(("move", "moves", "moving", "movement", "wander", "wanders", "something"), _is_moving),
+    **dict.fromkeys(("walk", "walks", "walking"), lambda facts: _is_moving(facts) and _kind_is("person")(facts)),
+    **dict.fromkeys(("drive", "drives", "driving"), lambda facts: _is_moving(facts) and _kind_is("vehicle")(facts)),
+    **dict.fromkeys(("run", "runs", "running", "hurry", "hurries"), _speed_is("run", "fast")),
+    **dict.fromkeys(("fast", "speed", "speeds"), _speed_is("run", "fast")),
+    "slowly": _speed_is("slow"),
+    **dict.fromkeys(("pass", "passes", "passing", "along", "past"), _direction_is("along")),
+    **dict.fromkeys(("enter", "enters", "entering", "into"), _direction_is("in")),
+    **dict.fromkeys(("leave", "leaves", "leaving", "out", "away"), _direction_is("out", "away")),
+    **dict.fromkeys(("approach", "approaches", "toward"), _direction_is("toward")),
     "night": lambda facts: facts.light == "night",
     "day": lambda facts: facts.light == "day",
-    **dict.fromkeys(("group", "people"), _several),
-    **dict.fromkeys(("somebody", "someone"), lambda facts: _of("person")(facts) and not _several(facts)),
+    **dict.fromkeys(("group", "people"), _is_several),
+    **dict.fromkeys(("somebody", "someone"), lambda facts: _kind_is("person")(facts) and not _is_several(facts)),
     **dict.fromkeys(("visit", "visits", "hour", "number"), lambda facts: facts.track.visits_last_hour > 1),
 }
 # fmt: on
-"""Words that state something, and when that is so."""
+"""Words that state a fact, each with the test whether it is true."""
 
 
-def fault(sentence: str, facts: Facts) -> str:
-    """What is wrong with a sentence; empty: nothing.
+def find_fault(sentence: str, facts: Facts) -> str:
+    """Return the first fault of a sentence, in English; empty if it states only facts.
 
     Args:
-        sentence: In English.
-        facts: All that is known.
+        sentence: An English sentence.
+        facts: All facts of the incident.
     """
-    return engine.fault(sentence, facts, _STEPS)
+    return engine.find_fault(sentence, facts, _STEPS)
 
 
-def _whole(sentence: str, _facts: Facts) -> tuple[str, str]:
-    if len(sentence) > MOST:
-        return sentence, f"it has {len(sentence)} characters, {MOST} are allowed"
+def _check_form(sentence: str, _facts: Facts) -> tuple[str, str]:
+    if len(sentence) > MAX_CHARACTERS:
+        return sentence, f"it has {len(sentence)} characters, {MAX_CHARACTERS} are allowed"
     if not sentence.endswith(".") or not (sentence[:1].isupper() or sentence[:1].isdigit()):
         return sentence, "it is no sentence"
     return sentence, ""
 
 
-def _without_names(sentence: str, facts: Facts) -> tuple[str, str]:
-    for name in sorted((plain(name) for name in (facts.zone, *facts.tags)), key=len, reverse=True):
+def _take_names(sentence: str, facts: Facts) -> tuple[str, str]:
+    for name in sorted((one_line(name) for name in (facts.zone, *facts.tags)), key=len, reverse=True):
         sentence, count = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", BLANK, sentence, flags=re.IGNORECASE)
-        if count > 1 and len(name) > _A_WORD:
+        if count > 1 and len(name) > _MAX_COMMON_WORD:
             return sentence, f"it says {name} twice"
     return sentence, ""
 
 
-def _without_rules(sentence: str, facts: Facts) -> tuple[str, str]:
-    for said in rules(facts):
+def _take_rules(sentence: str, facts: Facts) -> tuple[str, str]:
+    for said in rule_phrases(facts):
         sentence = sentence.replace(said, BLANK)
     return sentence, ""
 
 
-def _known(word: str, facts: Facts) -> bool:
+def _is_known(word: str, facts: Facts) -> bool:
     small = word.casefold()
     if small in _CLAIMS:
         return _CLAIMS[small](facts)
@@ -135,24 +136,24 @@ def _known(word: str, facts: Facts) -> bool:
         return CARDINALS.index(small) == max(facts.object.count, 1)
     if small in ORDINALS:
         return ORDINALS.index(small) == facts.track.visits_last_hour > 1
-    return small in _FREE or small == facts.weekday.casefold() or small in _names(facts)
+    return small in _NEUTRAL_WORDS or small == facts.weekday.casefold() or small in _class_words(facts)
 
 
-def _names(facts: Facts) -> set[str]:
-    """What the thing may be called: one is named in the singular, several in the plural."""
+def _class_words(facts: Facts) -> set[str]:
+    """The words of the class: singular for one thing, plural for several; empty for movement without a class."""
     label = facts.object.class_
     if label == "none":
         return set()
-    return set((plural(label) if facts.object.count > 1 else label).split())
+    return set((pluralise(label) if facts.object.count > 1 else label).split())
 
 
 _STEPS: tuple[engine.Step[Facts], ...] = (
-    engine.step_from(_whole),
-    engine.step_from(_without_names),
-    engine.phrases(
-        (Stated("how long", SPAN, lambda said, facts: duration_matches(said, facts.track.dwell_s, _HOURS_SLACK_S)),)
+    engine.make_step(_check_form),
+    engine.make_step(_take_names),
+    engine.take_claims(
+        (Claim("how long", SPAN, lambda said, facts: duration_matches(said, facts.track.dwell_s, _HOURS_SLACK_S)),)
     ),
-    engine.step_from(_without_rules),
-    engine.words(_known, joins=".:"),
+    engine.make_step(_take_rules),
+    engine.check_words(_is_known, joins=".:"),
 )
-"""How a sentence about an incident is read."""
+"""How a sentence about an incident is checked, in this order."""

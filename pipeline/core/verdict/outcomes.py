@@ -1,6 +1,6 @@
-"""What the table of rules makes of who and what may come to an area, by day and after hours, briefly and long.
+"""Work out the verdicts of the rules for every kind of thing, area, time of day and length of stay.
 
-The facts that are tried are made as an incident makes them, so what is told here is what will happen.
+The trial facts are made by the same code as those of incidents, so the results are what will happen.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pipeline.core.verdict.rulebook import Rulebook
 
 Time: TypeAlias = Literal["by day", "after hours", "at night"]
-"""Where no hours are set there is no after hours, but it may be night."""
+"""`after hours` only for areas with hours, `at night` only for areas without."""
 
 _NS_PER_S = 1_000_000_000
 _BOX = (0.4, 0.4, 0.6, 0.8)
-_A_WEEKDAY = datetime(2026, 12, 1, tzinfo=UTC)  # any; a Tuesday
+_A_WEEKDAY = datetime(2026, 12, 1, tzinfo=UTC)  # any weekday; this is a Tuesday
 _SURE = 0.9
-_PASSING_S = 5  # through the picture
+_PASSING_S = 5  # a passage through the picture
 _LONGEST_S = 24 * 3600
 _MINUTES = 24 * 60
 _DAYLIGHT_MIN, _NIGHT_MIN = 12 * 60, 3 * 60  # noon and 03:00: where the search for an hour begins
@@ -44,11 +44,11 @@ KINDS: tuple[tuple[str, str, Group | None], ...] = (
     ("an animal", "dog", "animal"),
     ("unnamed movement", "none", None),
 )
-"""What may come: in words, by the detector's class, and its group."""
+"""Kinds of things: in words, the detector's class, and its group."""
 
 
 class StayStep(msgspec.Struct, frozen=True):
-    """From so many seconds of its stay on, this rule decides."""
+    """The rule that decides from so many seconds of a stay on."""
 
     from_s: int
     rule: str
@@ -56,13 +56,16 @@ class StayStep(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What one kind of thing comes to in one area at one time.
+    """The verdicts for one kind of thing in one area at one time.
 
     Attributes:
-        place: The name of the area.
-        zone: Whether it was drawn by somebody, rather than being the rest of the picture.
+        camera: The camera's name.
+        place: The area's name.
+        zone: Whether the area is a drawn zone; else it is the rest of the picture.
         kind: One of `KINDS`, in words.
-        loud: Whether anybody is ever told.
+        time: The time of day.
+        steps: The deciding rules, by length of stay.
+        loud: Whether any of them notifies somebody.
     """
 
     camera: str
@@ -74,42 +77,42 @@ class Outcome(msgspec.Struct, frozen=True):
     loud: bool
 
 
-def outcomes(settings: Settings, book: Rulebook) -> Iterator[Outcome]:
-    """Yield what the rules make of every kind, in every area of every camera, at every time; without notes."""
+def find_outcomes(settings: Settings, book: Rulebook) -> Iterator[Outcome]:
+    """Yield the outcome of the rules, without notes, for every kind, in every area of every camera, at every time."""
     for camera in settings.cameras:
         for area in areas.areas(settings, camera).values():
             for kind, label, group in KINDS:
-                for time in _times(area):
-                    steps = _steps(_course(camera, label, group), area, time, book)
-                    loud = any(book.loud(step.action) for step in steps)
+                for time in _trial_times(area):
+                    steps = _find_steps(_start_course(camera, label, group), area, time, book)
+                    loud = any(book.is_loud(step.action) for step in steps)
                     yield Outcome(camera, area.name, area.zone, kind, time, steps, loud)
 
 
-def silent(found: list[Outcome]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Name, by camera and area, the kinds that nobody is told of at any time."""
+def find_quiet_kinds(found: list[Outcome]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return for each camera and area the kinds that never notify anybody."""
     places = dict.fromkeys((one.camera, one.place) for one in found)
     return {
-        place: tuple(kind for kind, *_ in KINDS if not any(one.loud for one in found if _about(one, place, kind)))
+        place: tuple(kind for kind, *_ in KINDS if not any(one.loud for one in found if _is_about(one, place, kind)))
         for place in places
     }
 
 
-def _about(one: Outcome, place: tuple[str, str], kind: str) -> bool:
+def _is_about(one: Outcome, place: tuple[str, str], kind: str) -> bool:
     return (one.camera, one.place) == place and one.kind == kind
 
 
-def _steps(course: Course, area: Area, time: Time, book: Rulebook) -> tuple[StayStep, ...]:
+def _find_steps(course: Course, area: Area, time: Time, book: Rulebook) -> tuple[StayStep, ...]:
     steps: list[StayStep] = []
-    for dwell_s in _dwells(area, book):
-        rule = book.decide(tried(course, area, time, dwell_s))
+    for dwell_s in _trial_stays(area, book):
+        rule = book.decide(make_trial_facts(course, area, time, dwell_s))
         if not steps or steps[-1].rule != rule.name:
             steps.append(StayStep(dwell_s if steps else 0, rule.name, rule.then.action))
     return tuple(steps)
 
 
-def tried(course: Course, area: Area, time: Time, dwell_s: int) -> Facts:
-    """Return the facts of an incident of one thing that stays so many seconds at such a time."""
-    moment = _moment(area, time)
+def make_trial_facts(course: Course, area: Area, time: Time, dwell_s: int) -> Facts:
+    """Return the facts of an incident of one thing that stays for `dwell_s` seconds at a time of day."""
+    moment = _find_moment(area, time)
     at_ns = Nanoseconds(dwell_s * _NS_PER_S)
     light: Light = "day" if time == "by day" else "night"
     stayed_as = tuple(
@@ -121,7 +124,7 @@ def tried(course: Course, area: Area, time: Time, dwell_s: int) -> Facts:
     return incidents.facts(judged, area, moment)
 
 
-def _course(camera: CameraId, label: str, group: Group | None) -> Course:
+def _start_course(camera: CameraId, label: str, group: Group | None) -> Course:
     frame = FrameRef(camera, 1, 0, Nanoseconds(0), Nanoseconds(0), 640, 480)
     begun = incidents.Course(
         id=IncidentId(""),
@@ -145,31 +148,31 @@ def _course(camera: CameraId, label: str, group: Group | None) -> Course:
     return msgspec.structs.replace(begun, group=group, members=(alone,))
 
 
-def _dwells(area: Area, book: Rulebook) -> tuple[int, ...]:
-    """The lengths of a stay at which something may change: limits of the area and of the rules."""
+def _trial_stays(area: Area, book: Rulebook) -> tuple[int, ...]:
+    """Return the lengths of stay, in seconds, at which the rule may change: limits of the area and of the rules."""
     edges = {_PASSING_S, *map(round, rules.stays_s(area))}
     edges |= {round(edge) + more for rule in book.rule for edge in rule.if_.dwell_s or () for more in (0, 1)}
     return tuple(sorted(edge for edge in edges if _PASSING_S <= edge <= _LONGEST_S))
 
 
-def _times(area: Area) -> tuple[Time, ...]:
+def _trial_times(area: Area) -> tuple[Time, ...]:
     if not area.open_hours:
         return ("by day", "at night")
-    return ("by day",) if _shut(area) is None else ("by day", "after hours")
+    return ("by day",) if _closed_moment(area) is None else ("by day", "after hours")
 
 
-def _moment(area: Area, time: Time) -> datetime:
+def _find_moment(area: Area, time: Time) -> datetime:
     if time == "by day":
-        return _first(area, _DAYLIGHT_MIN, open_=True) or _A_WEEKDAY
-    return (_shut(area) if area.open_hours else None) or _A_WEEKDAY + timedelta(minutes=_NIGHT_MIN)
+        return _first_moment(area, _DAYLIGHT_MIN, open_=True) or _A_WEEKDAY
+    return (_closed_moment(area) if area.open_hours else None) or _A_WEEKDAY + timedelta(minutes=_NIGHT_MIN)
 
 
-def _shut(area: Area) -> datetime | None:
-    """A moment outside the hours; None: they go round the clock."""
-    return _first(area, _NIGHT_MIN, open_=False)
+def _closed_moment(area: Area) -> datetime | None:
+    """Return a moment outside the hours; None if they cover the whole day."""
+    return _first_moment(area, _NIGHT_MIN, open_=False)
 
 
-def _first(area: Area, begin_min: int, *, open_: bool) -> datetime | None:
+def _first_moment(area: Area, begin_min: int, *, open_: bool) -> datetime | None:
     moments = (_A_WEEKDAY + timedelta(minutes=(begin_min + step) % _MINUTES) for step in range(_MINUTES))
     hours = area.open_hours or "00:00-23:59"
     return next((moment for moment in moments if times.within(hours, moment) == open_), None)

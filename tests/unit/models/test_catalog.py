@@ -8,7 +8,7 @@ from pipeline.core.errors import ModelError
 
 @pytest.mark.parametrize("name", [model.name for model in catalog.CATALOG])
 def test_every_bundled_model_is_the_one_meant(name):
-    assert catalog.verified(name) == catalog.path(name)
+    assert catalog.verified_path(name) == catalog.model_path(name)
 
 
 def test_every_bundled_file_has_a_row_and_a_notice():
@@ -23,19 +23,19 @@ def test_every_bundled_file_has_a_row_and_a_notice():
 
 def test_an_unknown_model_is_refused_with_the_names_of_the_others():
     with pytest.raises(ModelError, match="nanodet-g-160-int8"):
-        catalog.path("nanodet-x")
+        catalog.model_path("nanodet-x")
 
 
 def test_a_tampered_file_is_refused_with_its_name_and_the_remedy(tmp_path, monkeypatch):
-    data = bytearray(catalog.path("conse-minilm").read_bytes())
+    data = bytearray(catalog.model_path("conse-minilm").read_bytes())
     data[-1000] ^= 1
     (tmp_path / "conse.npz").write_bytes(data)
     monkeypatch.setattr(catalog, "BUNDLED", tmp_path)
     with pytest.raises(ModelError, match=r"conse\.npz.*reinstall"):
-        catalog.verified("conse-minilm")
+        catalog.verified_path("conse-minilm")
 
 
 def test_a_missing_file_is_refused_with_its_name_and_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr(catalog, "BUNDLED", tmp_path)
     with pytest.raises(ModelError, match=r"conse\.npz.*reinstall"):
-        catalog.verified("conse-minilm")
+        catalog.verified_path("conse-minilm")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from models import catalog
-from models.detectors import COCO_LABELS, GROUPS, FoundObject, NanoDet, Square, _without_doubles, square_around
+from models.detectors import COCO_LABELS, GROUPS, FoundObject, NanoDet, Square, _remove_doubles, make_square
 from pipeline.core.frames import Planes
 from pipeline.core.geometry import WHOLE, overlap
 from tests.paths import SHARED
@@ -15,7 +15,7 @@ CLIPS = SHARED / "footage" / "clips"
 
 @pytest.fixture(scope="module")
 def detector():
-    return NanoDet(catalog.verified("nanodet-g-160-int8"))
+    return NanoDet(catalog.verified_path("nanodet-g-160-int8"))
 
 
 def grey(height=480, width=640):
@@ -50,21 +50,21 @@ def test_the_labels_are_the_80_of_coco_in_their_groups():
 
 
 def test_a_box_as_large_as_the_picture_gives_the_whole_picture_letterboxed():
-    assert square_around(WHOLE, 640, 360, margin=0.3, smallest=128) == Square(0, -140, 640)
+    assert make_square(WHOLE, 640, 360, margin=0.3, smallest=128) == Square(0, -140, 640)
 
 
 def test_a_small_box_gets_a_square_of_the_least_side_around_it():
-    square = square_around((0.49, 0.49, 0.51, 0.51), 1000, 1000, margin=0.3, smallest=128)
+    square = make_square((0.49, 0.49, 0.51, 0.51), 1000, 1000, margin=0.3, smallest=128)
     assert square == Square(436, 436, 128)
 
 
 def test_a_box_at_the_edge_gets_a_square_inside_the_picture():
-    square = square_around((0.9, 0.9, 1.0, 1.0), 1000, 1000, margin=0.3, smallest=200)
+    square = make_square((0.9, 0.9, 1.0, 1.0), 1000, 1000, margin=0.3, smallest=200)
     assert square == Square(800, 800, 200)
 
 
 def test_a_picture_smaller_than_the_least_side_is_seen_whole():
-    assert square_around((0.2, 0.2, 0.4, 0.4), 16, 12, margin=0.3, smallest=128) == Square(0, -2, 16)
+    assert make_square((0.2, 0.2, 0.4, 0.4), 16, 12, margin=0.3, smallest=128) == Square(0, -2, 16)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_a_picture_smaller_than_the_least_side_is_seen_whole():
 )
 def test_a_square_of_the_upright_picture_is_found_in_the_stored_one(rotation, expected):
     width, height = (200, 90)
-    assert Square(10, 20, 30).stored(width, height, rotation) == expected
+    assert Square(10, 20, 30).to_stored(width, height, rotation) == expected
 
 
 def test_of_two_boxes_at_one_place_the_likelier_of_a_group_stays():
     car = FoundObject("car", "vehicle", 0.9, (0.1, 0.1, 0.5, 0.5))
     truck = FoundObject("truck", "vehicle", 0.8, (0.1, 0.1, 0.5, 0.52))
     driver = FoundObject("person", "person", 0.7, (0.1, 0.1, 0.5, 0.5))
-    assert _without_doubles([car, truck, driver], 0.5) == [car, driver]
+    assert _remove_doubles([car, truck, driver], 0.5) == [car, driver]
 
 
 def test_an_empty_picture_has_nothing_in_it(detector):
@@ -95,7 +95,7 @@ def test_pictures_of_any_size_are_looked_at(detector, height, width):
 
 
 def test_a_lower_limit_lets_more_through_and_boxes_stay_in_the_picture():
-    eager = NanoDet(catalog.path("nanodet-g-160-int8"), min_likelihood=0.01)
+    eager = NanoDet(catalog.model_path("nanodet-g-160-int8"), min_likelihood=0.01)
     noise = np.random.default_rng(0).integers(0, 256, (480, 640), np.uint8)
     found = eager.detect(grey()._replace(y=noise), WHOLE)
     assert found
@@ -105,7 +105,7 @@ def test_a_lower_limit_lets_more_through_and_boxes_stay_in_the_picture():
 
 def test_another_model_is_refused():
     with pytest.raises(ValueError, match="not a NanoDet"):
-        NanoDet(catalog.path("efficientnet-lite0-224-int8"))
+        NanoDet(catalog.model_path("efficientnet-lite0-224-int8"))
 
 
 @pytest.mark.shared

@@ -171,7 +171,7 @@ def test_room_is_asked_for_first(get, server):
 
 def test_two_do_not_fetch_into_one_folder(get, tmp_path):
     (tmp_path / "d").mkdir()
-    with fetch._alone(tmp_path / "d"), pytest.raises(ModelError, match="another pull is going on"):
+    with fetch._lock(tmp_path / "d"), pytest.raises(ModelError, match="another pull is going on"):
         get()
 
 

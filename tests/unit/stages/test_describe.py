@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from models.asking import language, weighing
-from models.asking.language import Trial, Voice
+from models.asking.language import ChosenModel, Trial
 from models.llm.engine import ForwardPace
 from models.llm.writing import WrittenTokens
 from pipeline.core import messages as m
@@ -32,8 +32,8 @@ class Desk:
         self.model = fake_model(**changes) if model else None
         details = {"model": "fake/1"}
         report = m.ModelReported(state="loaded", details=details) if model else None
-        voice = Voice(Trial(None), self.model, report=report)
-        monkeypatch.setattr(language, "open_voice", lambda _: voice)
+        voice = ChosenModel(Trial(None), self.model, report=report)
+        monkeypatch.setattr(language, "open_chosen_model", lambda _: voice)
         learn = ForwardPace.learn  # not by the machine's clock: others may have its cores
         monkeypatch.setattr(ForwardPace, "learn", lambda pace, size, _: learn(pace, size, size * 1e-6))
         stage_context = context(ring, clock=self.clock, **tables)
@@ -371,8 +371,8 @@ def noted(desk, tmp_path):
     def made(*texts, **options):
         book = Notebook()
         for text in texts or ("Astronomers may be in the observatory.",):
-            book = book.added(compile_note(text, LEXICON), "")
-        (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+            book = book.with_note(compile_note(text, LEXICON), "")
+        (tmp_path / notebook.FILE).write_bytes(notebook.encode(book))
         tables = {"describe": NO_ENCODER["describe"] | options.pop("describe", {})}
         return desk(graph=ASKED, state=tmp_path, tables=tables, **options)
 
@@ -492,8 +492,8 @@ def test_nothing_is_weighed_ahead_twice_until_the_notes_change(noted, tmp_path):
     table.said += table.stage.handle(m.Ticked(pts_ns=31 * NS, utc_ns=0, drops={}))
     table.work(100_000)
     assert len(table.model.engine.forwards) == before
-    book = Notebook().added(compile_note("Geologists may stay near the crater.", LEXICON), "")
-    (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+    book = Notebook().with_note(compile_note("Geologists may stay near the crater.", LEXICON), "")
+    (tmp_path / notebook.FILE).write_bytes(notebook.encode(book))
     table.said += table.stage.handle(m.Ticked(pts_ns=34 * NS, utc_ns=0, drops={}))
     table.work(100_000)
     assert len(table.model.engine.forwards) > before

@@ -8,7 +8,7 @@ import pytest
 
 from models import catalog
 from models.encoders import backends, gate
-from models.encoders.watched import Mark
+from models.encoders.watched import StateFile
 from pipeline.core import messages as m
 from stages.encode import Encode
 from tests.fakes import FakeClock, context, frame
@@ -30,16 +30,16 @@ def stage(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize(("left", "reason"), [("running", "a process ended or hung in it"), ("given_up", "it failed")])
+@pytest.mark.parametrize(("left", "reason"), [("running", "a process ended or hung in it"), ("abandoned", "it failed")])
 def test_an_accelerator_that_took_a_process_with_it_is_not_opened_again(tmp_path, monkeypatch, left, reason):
-    Mark(tmp_path / "encode.mark", 0).set(left)
+    StateFile(tmp_path / "encode.mark", 0).set(left)
     monkeypatch.setattr(gate, "admit", lambda *_: pytest.fail("it was opened"))
     encode = Encode(context(None, state_dir=tmp_path, lives=1, encode={"backend": "qnn"}))
     encode.warm_up()
     (report,) = encode.begin()
     assert (report.state, report.details["runs_on"]) == ("fallback", "cpu")
     assert reason in report.details["reason"]
-    assert Mark(tmp_path / "encode.mark", 1).state() == "given_up"
+    assert StateFile(tmp_path / "encode.mark", 1).state() == "abandoned"
 
 
 @pytest.mark.parametrize("state", ["loaded", "fallback", "rejected"])
@@ -104,9 +104,9 @@ def test_a_damaged_artefact_is_rejected_and_the_processor_does_it(tmp_path, cont
 
 
 def test_a_model_of_ones_own_that_ended_a_process_is_not_opened_again(tmp_path, monkeypatch):
-    own = shutil.copy(catalog.path("efficientnet-lite0-224-int8"), tmp_path / "mine.onnx")
-    Mark(tmp_path / "encode.mark", 0).set("running")
-    monkeypatch.setattr(gate, "processor", lambda *_: pytest.fail("it was opened"))
+    own = shutil.copy(catalog.model_path("efficientnet-lite0-224-int8"), tmp_path / "mine.onnx")
+    StateFile(tmp_path / "encode.mark", 0).set("running")
+    monkeypatch.setattr(gate, "open_cpu_encoder", lambda *_: pytest.fail("it was opened"))
     encode = Encode(context(None, state_dir=tmp_path, lives=1, encode={"model": str(own)}))
     encode.warm_up()
     (report,) = encode.begin()

@@ -35,8 +35,8 @@ def write(tmp_path):
     def written(*texts, camera=""):
         book = Notebook()
         for text in texts:
-            book = book.added(compile_note(text, LEXICON), camera)
-        (tmp_path / notebook.FILE).write_bytes(notebook.encoded(book))
+            book = book.with_note(compile_note(text, LEXICON), camera)
+        (tmp_path / notebook.FILE).write_bytes(notebook.encode(book))
 
     return written
 

@@ -18,7 +18,7 @@ from tests import ggufs
 from tools import make_graph
 from tools.torch_route import Exporter
 
-RAW = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
+RAW = lzma.decompress(catalog.verified_path("graph-smollm2-135m").read_bytes())
 SMOLLM = make_graph.Size(layout.TEMPLATES["graph-smollm2-135m"], 1e-5, 1e5)
 CONFIG = {
     "model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "intermediate_size": 1536,
@@ -80,14 +80,14 @@ def exported(bits, block):
     """A graph as two exports of one size may differ: where and how weights are stored, and the identifier."""
     graph = MnnGraph(RAW, "t")
     net = graph._unpack("<I", 0)
-    identifier = graph._required(net, 11, "") + 4
+    identifier = graph._read_required(net, 11, "") + 4
     graph._bytes[identifier : identifier + 36] = bytes([bits]) * 36
     for op in graph.ops:
         if op.kind is OpKind.CONVOLUTION:
-            table = graph._required(op.table, 3, op.name)
+            table = graph._read_required(op.table, 3, op.name)
             for number, value in {7: bits, 9: 7 * block}.items():
                 struct.pack_into("<i", graph._bytes, graph._place(table, number), value)
-            graph._overwrite(graph._required(op.table, 6, ""), "q", [bits, block, 3, 0, 0])
+            graph._overwrite(graph._read_required(op.table, 6, ""), "q", [bits, block, 3, 0, 0])
     return graph.data
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from models.llm.recipes import Recipe, StorageRule
-from models.table import parse, table
+from models.table import load_table, parse
 from pipeline.core.errors import ConfigError, ModelError
 from tests import ggufs
 from tools import sensitivity
 from tools.sensitivity import Aim, Group, Row
 from tools.trials import UNCOUNTED, Closeness, Trials, Yardstick, ask, closeness, windows_of
 
-KEEP = table().recipe("keep")
+KEEP = load_table().recipe("keep")
 MIXED = Recipe(
     rules=(StorageRule("*/down_proj/*", bits=4, block=64), StorageRule("/lm/*", bits=4, block=64), *KEEP.rules)
 )

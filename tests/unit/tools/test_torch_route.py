@@ -11,7 +11,7 @@ import pytest
 
 from models.llm import convert, folder, repack
 from models.store import Store
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ConfigError, ModelError
 from tools import export_llm, torch_route
 from tools.torch_route import Exporter
@@ -97,17 +97,17 @@ def test_what_is_no_python_is_refused(tmp_path):
 
 
 def test_a_recipe_gives_every_matrix_its_bits_and_a_block_that_fits():
-    found = export_llm.forms(table().recipe("keep-b128"), CONFIG)
+    found = export_llm.forms(load_table().recipe("keep-b128"), CONFIG)
     assert len(found) == 2 * 7 + 1
     assert found["/layers.1/self_attn/q_proj/Linear"] == repack.Format(8, 64)  # 576 columns
     assert found["/layers.1/self_attn/o_proj/Linear"] == repack.Format(8, 128)  # 9 heads of 128
     assert found["/layers.0/mlp/down_proj/Linear"] == repack.Format(8, 128)
-    mixed = export_llm.forms(table().recipe("mixed"), CONFIG)
+    mixed = export_llm.forms(load_table().recipe("mixed"), CONFIG)
     assert [mixed[f"/layers.0/self_attn/{part}_proj/Linear"].bits for part in "qkvo"] == [8, 8, 8, 4]
 
 
 def test_the_exporter_is_told_each_matrix_and_never_symmetry(tmp_path):
-    words = export_llm.words(export_llm.forms(table().recipe("mixed"), CONFIG), tmp_path / "q.json")
+    words = export_llm.words(export_llm.forms(load_table().recipe("mixed"), CONFIG), tmp_path / "q.json")
     told = json.loads((tmp_path / "q.json").read_text(encoding="utf-8"))
     assert told["/layers.1/mlp/up_proj/Linear"] == {"bits": 4, "block_size": 64, "symmetric": False}
     assert {one["symmetric"] for one in told.values()} == {False}
@@ -116,8 +116,8 @@ def test_the_exporter_is_told_each_matrix_and_never_symmetry(tmp_path):
 
 
 def test_an_exported_model_is_one_that_the_store_verifies_and_uses(exporter, model, tiny, tmp_path):
-    job = convert.ModelJob(tiny(), table().recipe("keep"), "keep")
-    convert.run(convert.prepare(job), tmp_path / "converted")
+    job = convert.ModelJob(tiny(), load_table().recipe("keep"), "keep")
+    convert.run(convert.plan(job), tmp_path / "converted")
     target = tmp_path / "state" / "models" / "other" / "mixed"
     done = export_llm.export(model, target, "mixed", exporter(WRITES.format(converted=str(tmp_path / "converted"))))
     store = Store(tmp_path / "state")
@@ -163,7 +163,7 @@ def test_a_graph_that_is_none_is_refused(tmp_path):
 def test_a_configuration_that_says_too_little_is_refused(model, changes, text):
     (model / "config.json").write_text(json.dumps(CONFIG | changes), encoding="utf-8")
     with pytest.raises(ConfigError, match=text):
-        export_llm.forms(table().recipe("mixed"), export_llm.read_config(model))
+        export_llm.forms(load_table().recipe("mixed"), export_llm.read_config(model))
 
 
 def test_a_folder_without_a_configuration_is_refused(monkeypatch, capsys, tmp_path):

@@ -25,7 +25,7 @@ class TestTrial:
         Trial(tmp_path / "attempts").begin(0)
         life = Trial(tmp_path / "attempts")
         life.begin(1)
-        life.passed()
+        life.record_answer()
         assert Trial(tmp_path / "attempts").begin(2) == 0
 
     def test_a_damaged_count_is_none(self, tmp_path):
@@ -44,8 +44,8 @@ def voice(ring, tmp_path, monkeypatch):
         object.__setattr__(stage_context, "lives", lives)
         if found:
             monkeypatch.setattr(language.Store, "active", lambda _: found)
-            monkeypatch.setattr(language, "_loaded", load)
-        return language.open_voice(stage_context)
+            monkeypatch.setattr(language, "_load", load)
+        return language.open_chosen_model(stage_context)
 
     return opened
 
@@ -96,8 +96,8 @@ def threads(ring, tmp_path, monkeypatch):
         given = context(ring, clock=FakeClock(media=media), state_dir=tmp_path, describe={"threads": configured})
         seen = []
         monkeypatch.setattr(language.Store, "active", lambda _: Installed("a", "1", tmp_path, None, True))
-        monkeypatch.setattr(language, "_loaded", lambda *arguments: seen.append(arguments[-1]))
-        language.open_voice(dataclasses.replace(given, models_dir=tmp_path, threads=3))
+        monkeypatch.setattr(language, "_load", lambda *arguments: seen.append(arguments[-1]))
+        language.open_chosen_model(dataclasses.replace(given, models_dir=tmp_path, threads=3))
         return seen[0]
 
     return opened

@@ -14,7 +14,7 @@ from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 from models import catalog
 from models.encoders import gate
 from models.encoders.bound import BoundEncoder
-from models.encoders.cpu import cpu_session
+from models.encoders.cpu import open_cpu_session
 from models.encoders.placement import CPU
 from tests import npus, onnxes
 
@@ -35,7 +35,7 @@ X = np.linspace(-5, 5, 32, dtype=np.float32).reshape(onnxes.SHAPE)
 
 def answer(model, **more):
     """What a model makes of numbers from -5 to 5."""
-    return cpu_session(model.SerializeToString(), optimised=False).run(None, {"x": X, **more})[0]
+    return open_cpu_session(model.SerializeToString(), optimised=False).run(None, {"x": X, **more})[0]
 
 
 def run(name, model, folder, keep=()):
@@ -214,19 +214,19 @@ def folder(tmp_path):
 
 
 def test_pictures_are_found_sorted_and_told_apart_by_what_they_show(folder):
-    found = pictures.files(folder)
+    found = pictures.find_pictures(folder)
     assert [file.name for file in found] == ["a.JPG", "b.png", "c.jpeg"]
-    before = pictures.digest(found, folder)
-    assert pictures.digest(found, folder) == before
+    before = pictures.hash_pictures(found, folder)
+    assert pictures.hash_pictures(found, folder) == before
     found[0].write_bytes(found[1].read_bytes())
-    assert pictures.digest(found, folder) != before
+    assert pictures.hash_pictures(found, folder) != before
 
 
 def test_the_middle_of_a_picture_is_read_as_the_model_wants_it(folder):
     reading = PictureFormat("nhwc", (100.0, 100.0, 100.0), (2.0, 2.0, 2.0))
     told = []
     reader = calibration.CalibrationPictures(
-        "x", (1, 32, 32, 3), reading, pictures.files(folder), lambda *at: told.append(at)
+        "x", (1, 32, 32, 3), reading, pictures.find_pictures(folder), lambda *at: told.append(at)
     )
     found = [reader.get_next() for _ in range(4)]
     assert [np.median(one["x"]) for one in found[:3]] == pytest.approx([0.5, 0, 1], abs=0.3)
@@ -237,7 +237,7 @@ def test_the_middle_of_a_picture_is_read_as_the_model_wants_it(folder):
 
 def test_what_is_no_picture_is_named(folder):
     (folder / "b.png").write_bytes(b"cut off")
-    reader = calibration.CalibrationPictures("x", (1, 3, 32, 32), OURS, pictures.files(folder))
+    reader = calibration.CalibrationPictures("x", (1, 3, 32, 32), OURS, pictures.find_pictures(folder))
     reader.get_next()
     with pytest.raises(ModelError, match=r"b\.png is no picture"):
         reader.get_next()
@@ -245,7 +245,7 @@ def test_what_is_no_picture_is_named(folder):
 
 def test_a_folder_without_pictures_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"holds no pictures \(\.jpg"):
-        pictures.files(tmp_path)
+        pictures.find_pictures(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -259,30 +259,30 @@ def quantised(tmp_path_factory):
 
 
 def similar(one, other):
-    shown = gate.probes((1, 3, npus.SIDE, npus.SIDE))
+    shown = gate.make_probes((1, 3, npus.SIDE, npus.SIDE))
     found = [
-        [cpu_session(model.SerializeToString(), optimised=False).run(None, {"image": shot})[0] for shot in shown]
+        [open_cpu_session(model.SerializeToString(), optimised=False).run(None, {"image": shot})[0] for shot in shown]
         for model in (one, other)
     ]
-    return gate.least_cosine(*found)
+    return gate.min_cosine(*found)
 
 
 def test_a_quantised_graph_is_opened_up_and_closed_again(quantised):
     source, made = (onnx.load(path) for path in quantised)
     opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
     assert [layer.op for layer in opened.layers] == ["Conv", "Conv", "GlobalAveragePool", "Gemm"]
-    assert similar(opened.without(()), made) == pytest.approx(1, abs=1e-6)
-    free = opened.only(())
+    assert similar(opened.leave_out(()), made) == pytest.approx(1, abs=1e-6)
+    free = opened.quantise_only(())
     assert "QuantizeLinear" not in onnxes.kinds(free)
     assert similar(free, source) == pytest.approx(1, abs=1e-4)  # but for ranges, to which it is clipped
     assert similar(made, source) < similar(free, source)
-    onnx.checker.check_model(opened.only({"c2"}))
+    onnx.checker.check_model(opened.quantise_only({"c2"}))
 
 
 def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
     source, made = (onnx.load(path) for path in quantised)
     opened = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
-    kept = opened.without({"c1"})
+    kept = opened.leave_out({"c1"})
     read = next(list(node.input) for node in kept.graph.node if node.name == "c1")
     weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in kept.graph.initializer}
     before = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in source.graph.initializer}
@@ -292,42 +292,49 @@ def test_a_layer_that_is_left_out_has_its_own_weights(quantised):
 def test_a_layer_without_weights_of_its_own_is_spared_with_its_neighbours(quantised):
     source, made = (onnx.load(path) for path in quantised)
     known = QuantisedGraph(made, {tensor.name: tensor for tensor in source.graph.initializer})
-    assert known.spared("c1") == ("c1",)
-    assert known.spared("pooled") == ("pooled", "c2")  # what flattens behind it is no layer
-    assert QuantisedGraph(made, {}).spared("c2") == ("c2", "c1", "pooled")  # what its weights were is not known
+    assert known.layers_to_leave_out("c1") == ("c1",)
+    assert known.layers_to_leave_out("pooled") == ("pooled", "c2")  # what flattens behind it is no layer
+    assert QuantisedGraph(made, {}).layers_to_leave_out("c2") == (
+        "c2",
+        "c1",
+        "pooled",
+    )  # what its weights were is not known
 
 
 def test_a_scan_tells_every_layer_the_worst_first(quantised):
     source, made = quantised
     told = []
-    found = scan.scan(made, source, gate.probes((1, 3, npus.SIDE, npus.SIDE)), lambda *at: told.append(at))
+    found = scan.scan(made, source, gate.make_probes((1, 3, npus.SIDE, npus.SIDE)), lambda *at: told.append(at))
     assert {row.name for row in found.rows} == {"c1", "c2", "pooled", "features"}
     assert [row.alone for row in found.rows] == sorted((row.alone for row in found.rows), reverse=True)
     assert found.weights
     assert 0 < found.rows[0].alone <= found.whole * 2
     assert told[-1] == (8, 8)
     best = max(found.rows, key=lambda row: row.regained)
-    assert found.chosen(1) == (best.name, *best.near)
+    assert found.choose(1) == (best.name, *best.near)
 
 
 def test_the_bundled_encoder_is_opened_up_though_it_came_quantised():
-    made = onnx.load(catalog.path("efficientnet-lite0-224-int8"))
+    made = onnx.load(catalog.model_path("efficientnet-lite0-224-int8"))
     opened = QuantisedGraph(made, {})
     assert len(opened.layers) == 60
-    shown = gate.probes((1, 3, 224, 224), 1)
+    shown = gate.make_probes((1, 3, 224, 224), 1)
     free, stem, whole = (
-        gate.answers(BoundEncoder(cpu_session(model.SerializeToString()), CPU), shown)
-        for model in (opened.only(()), opened.only({"/_conv_stem/Conv"}), opened.without(()))
+        gate.collect_answers(BoundEncoder(open_cpu_session(model.SerializeToString()), CPU), shown)
+        for model in (opened.quantise_only(()), opened.quantise_only({"/_conv_stem/Conv"}), opened.leave_out(()))
     )
-    assert 1 > gate.least_cosine(stem, free) > gate.least_cosine(whole, free) > 0.99
+    assert 1 > gate.min_cosine(stem, free) > gate.min_cosine(whole, free) > 0.99
 
 
 def test_the_runtimes_optimiser_leaves_a_layer_that_was_left_in_float32_so():
-    opened = QuantisedGraph(onnx.load(catalog.path("efficientnet-lite0-224-int8")), {})
-    model = opened.without({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
-    shown = gate.probes((1, 3, 224, 224), 1)
-    found = [gate.answers(BoundEncoder(cpu_session(model, optimised=asked), CPU), shown) for asked in (True, False)]
-    assert gate.least_cosine(*found) > 0.999
+    opened = QuantisedGraph(onnx.load(catalog.model_path("efficientnet-lite0-224-int8")), {})
+    model = opened.leave_out({"/_blocks.0/_depthwise_conv/Conv"}).SerializeToString()
+    shown = gate.make_probes((1, 3, 224, 224), 1)
+    found = [
+        gate.collect_answers(BoundEncoder(open_cpu_session(model, optimised=asked), CPU), shown)
+        for asked in (True, False)
+    ]
+    assert gate.min_cosine(*found) > 0.999
 
 
 def test_a_layer_that_is_kept_is_not_quantised(vit, tmp_path):
@@ -349,8 +356,8 @@ def test_a_layer_that_is_not_there_is_refused_by_name(vit, tmp_path):
 def test_pictures_may_have_any_name_and_none_is_a_picture_by_its_name_alone(tmp_path):
     name = os.fsdecode(b"\xff.png")
     (tmp_path / name).write_bytes(cv2.imencode(".png", np.zeros((40, 40, 3), np.uint8))[1].tobytes())
-    found = pictures.files(tmp_path)
-    assert pictures.digest(found, tmp_path)
+    found = pictures.find_pictures(tmp_path)
+    assert pictures.hash_pictures(found, tmp_path)
     assert calibration.read(found[0], 32).shape == (32, 32, 3)
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(ModelError, match="is no picture"):

@@ -20,8 +20,8 @@ from models.encoders.artefact import ArtefactManifest, Calibration, Provenance
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.settings import EncodeSettings
 
-MODEL = catalog.path("efficientnet-lite0-224-int8")
-SHA256 = catalog.row("efficientnet-lite0-224-int8").sha256
+MODEL = catalog.model_path("efficientnet-lite0-224-int8")
+SHA256 = catalog.find_model("efficientnet-lite0-224-int8").sha256
 FACTS = Provenance(
     source=SHA256,
     target="qnn",
@@ -53,7 +53,7 @@ CHANGES = [  # of the facts, what is said to be no longer true
 @pytest.fixture
 def made(tmp_path, monkeypatch):
     """An artefact as a conversion leaves it; versions that are installed are as the facts say."""
-    monkeypatch.setattr(artefact, "version", lambda name: FACTS.tools.get(name, ""))
+    monkeypatch.setattr(artefact, "installed_version", lambda name: FACTS.tools.get(name, ""))
 
     def write(content=b"compiled", **changes):
         facts = msgspec.structs.replace(FACTS, **changes)
@@ -62,11 +62,11 @@ def made(tmp_path, monkeypatch):
         file = folder / "model.onnx"
         file.write_bytes(content)
         command = "pipeline models convert mine.onnx --target qnn --soc 43 --calibration pictures"
-        hashed = catalog.own(file, "")
+        hashed = catalog.hash_own_file(file, "")
         manifest = ArtefactManifest(
             artefact.FORMAT, "mine.onnx", facts, facts.digest, command, (), (), "full", (), 1.0, file.name, hashed, 8
         )
-        artefact.written(folder, manifest)
+        artefact.write(folder, manifest)
         return folder
 
     return write
@@ -74,19 +74,19 @@ def made(tmp_path, monkeypatch):
 
 def opened(path, reading=OURS, **settings):
     asked = {"backend": "qnn", "options": {"soc_model": "43"}, **settings}
-    return artefact.opened(EncodeSettings(artefact=str(path), **asked), MODEL, reading)
+    return artefact.find_file(EncodeSettings(artefact=str(path), **asked), MODEL, reading)
 
 
 @pytest.mark.parametrize(("change", "said"), CHANGES)
 def test_whatever_changes_the_bytes_changes_the_folders_name_and_is_told_where_it_is_no_longer_true(change, said):
     other = msgspec.structs.replace(FACTS, **change)
     assert artefact.folder_name("m", other) != artefact.folder_name("m", FACTS)
-    assert artefact.outdated(FACTS, other) == said
+    assert artefact.find_outdated(FACTS, other) == said
 
 
 def test_the_same_facts_are_no_difference_whatever_the_folder_of_pictures_is_called():
     other = msgspec.structs.replace(FACTS, calibration=Calibration("elsewhere", "ab" * 32, 100))
-    assert artefact.outdated(FACTS, other) == []
+    assert artefact.find_outdated(FACTS, other) == []
     assert other.digest == FACTS.digest
     assert artefact.folder_name("m", FACTS) == f"m-qnn-{FACTS.digest[:8]}"
 
@@ -94,7 +94,7 @@ def test_the_same_facts_are_no_difference_whatever_the_folder_of_pictures_is_cal
 def test_a_manifest_is_read_as_it_was_written(made):
     folder = made()
     assert artefact.read(folder).facts == FACTS
-    assert artefact.whole(folder, artefact.read(folder)) == folder / "model.onnx"
+    assert artefact.check_file(folder, artefact.read(folder)) == folder / "model.onnx"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 1}'])
@@ -145,7 +145,7 @@ def test_a_manifest_of_another_folder_is_refused_and_a_folder_may_be_renamed(mad
 @pytest.mark.parametrize("file", ["../model.onnx", "/etc/hostname", "deep/model.onnx", "..", ""])
 def test_a_manifest_that_names_a_file_elsewhere_is_refused_though_it_be_sealed(made, file):
     folder = made()
-    artefact.written(folder, msgspec.structs.replace(artefact.read(folder), file=file))
+    artefact.write(folder, msgspec.structs.replace(artefact.read(folder), file=file))
     with pytest.raises(ModelError, match="is no file of its own folder"):
         opened(folder)
 
@@ -281,7 +281,7 @@ def test_a_file_that_another_tool_made_is_taken_as_it_is(tmp_path):
 
 
 def test_without_an_artefact_the_model_itself_is_opened():
-    assert backends.file(EncodeSettings(backend="qnn"), MODEL) == MODEL
+    assert backends.file_to_open(EncodeSettings(backend="qnn"), MODEL) == MODEL
 
 
 @pytest.mark.parametrize(("policy", "state"), [("refuse", "rejected"), ("degrade", "fallback"), ("warn", "fallback")])
@@ -301,7 +301,7 @@ def test_every_pass_of_a_target_is_a_row_and_every_row_is_of_a_target():
 
 @pytest.mark.parametrize("target", targets.TARGETS)
 def test_what_quantises_is_left_out_where_nothing_is_quantised(target):
-    plain, eight = (targets.steps(target, eight_bit=asked) for asked in (False, True))
+    plain, eight = (targets.steps_for(target, eight_bit=asked) for asked in (False, True))
     assert not any(name.startswith("quantise") for name in plain)
     assert set(plain) <= set(eight)
 
@@ -342,7 +342,7 @@ def test_the_command_that_does_it_again_is_what_was_asked_for():
     job = EncoderJob(
         MODEL, "qnn", "my model.onnx", soc="43", calibration="p", keep=("a", "b"), reading=PictureFormat("nhwc")
     )
-    assert planning.again(job) == (
+    assert planning.repeat_command(job) == (
         "pipeline models convert 'my model.onnx' --target qnn --soc 43 --calibration p --keep a,b --layout nhwc "
         "--mean 127 127 127 --deviation 128 128 128"
     )
@@ -366,13 +366,13 @@ def test_a_layout_that_the_input_has_not_is_refused_before_anything_is_done(pack
 
 def test_a_detector_is_no_encoder(packaged):
     with pytest.raises(ModelError, match="is nanodet-g-160-int8, no encoder"):
-        planning.plan(EncoderJob(catalog.path("nanodet-g-160-int8"), "generic"))
+        planning.plan(EncoderJob(catalog.model_path("nanodet-g-160-int8"), "generic"))
 
 
 @pytest.mark.parametrize("name", ["nosuch", "nanodet-g-160-int8", "conse-minilm"])
 def test_of_names_only_encoders_are_offered(name):
     with pytest.raises(ModelError, match=f"the encoder that comes with the package is {NAMED}, and one") as refused:
-        catalog.encoder(name)
+        catalog.check_encoder_name(name)
     assert "graph-" not in str(refused.value)
 
 
@@ -396,7 +396,7 @@ def test_what_is_to_be_written_into_the_configuration_is_a_whole_table(packaged,
     calibration = "probes" if target == "qnn" else ""
     ready = planning.plan(EncoderJob(own, target, str(own), soc=soc, reading=reading, calibration=calibration))
     folder = made(target=target, soc=soc)
-    text = "\n".join(planning.configuration(ready, folder, artefact.read(folder)))
+    text = "\n".join(planning.configuration_lines(ready, folder, artefact.read(folder)))
     found = msgspec.convert(tomllib.loads(text)["encode"], EncodeSettings)
     assert (found.model, found.mean) == (str(own), (1.0, 2.0, 3.0))
     assert found.backend in artefact.SERVES[target]
@@ -409,11 +409,11 @@ def test_what_is_to_be_written_into_the_configuration_is_a_whole_table(packaged,
 def test_the_bundled_encoder_is_written_into_the_configuration_by_its_name(packaged, made):
     ready = planning.plan(EncoderJob(MODEL, "qnn", NAMED, soc="43"))
     folder = made()
-    assert f'model = "{NAMED}"' in planning.configuration(ready, folder, artefact.read(folder))
+    assert f'model = "{NAMED}"' in planning.configuration_lines(ready, folder, artefact.read(folder))
 
 
 def found_in(**settings):
-    return list(checking.problems(EncodeSettings(**settings)))
+    return list(checking.find_problems(EncodeSettings(**settings)))
 
 
 @pytest.fixture
@@ -461,7 +461,7 @@ def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(made):
 def test_a_pipe_in_place_of_a_model_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "model.onnx")
     with pytest.raises(ModelError, match="it is no file"):
-        catalog.own(tmp_path / "model.onnx", "")
+        catalog.hash_own_file(tmp_path / "model.onnx", "")
 
 
 @pytest.mark.parametrize("side", [0, 1 << 20])

@@ -5,12 +5,12 @@ import pytest
 
 from models import catalog
 from models.encoders import Encoder, fill
-from models.encoders.cpu import CpuEncoder, cpu_session
+from models.encoders.cpu import CpuEncoder, open_cpu_session
 
 
 @pytest.fixture(scope="module")
 def encoder():
-    return CpuEncoder(catalog.verified("efficientnet-lite0-224-int8"))
+    return CpuEncoder(catalog.verified_path("efficientnet-lite0-224-int8"))
 
 
 def noise(seed):
@@ -55,7 +55,7 @@ def test_buffers_stay_at_their_addresses(encoder):
 def test_bound_buffers_give_what_a_plain_run_gives(encoder):
     fill(encoder.input, noise(3))
     encoder.run()
-    session = cpu_session(catalog.path("efficientnet-lite0-224-int8"))
+    session = open_cpu_session(catalog.model_path("efficientnet-lite0-224-int8"))
     logits, embedding = session.run(["logits", "embedding"], {"image": encoder.input})
     assert np.array_equal(encoder.logits, logits[0])
     assert np.array_equal(encoder.output, embedding[0])

@@ -8,13 +8,13 @@ import pytest
 
 from models import catalog
 from models.encoders import backends, gate, onnxfile
-from models.encoders.cpu import cpu_session
-from models.encoders.gate import GateEvidence, Policy, Wrong
-from models.encoders.placement import CPU, Node, Part, Placement, by_kind
+from models.encoders.cpu import open_cpu_session
+from models.encoders.gate import GateEvidence, Policy, WrongNode
+from models.encoders.placement import CPU, Node, Part, Placement, count_kinds
 from pipeline.core.errors import ModelError
 from pipeline.core.settings import EncodeSettings
 
-MODEL = catalog.path("efficientnet-lite0-224-int8")
+MODEL = catalog.model_path("efficientnet-lite0-224-int8")
 NPU = "NpuProvider"
 TAKEN = Part(NPU, (Node("a", "Conv"), Node("b", "Add")))
 CASTS = (Part(CPU, (Node("in", "QuantizeLinear"),)), Part(CPU, (Node("out", "DequantizeLinear"),)))
@@ -57,7 +57,7 @@ def test_casts_at_the_rim_are_told_apart_from_those_at_a_cut():
 def test_partitions_and_nodes_are_counted():
     assert PARTIAL.partitions == 2
     assert PARTIAL.nodes == {NPU: 4, CPU: 3}
-    assert by_kind(PARTIAL.elsewhere) == "DequantizeLinear x1, Erf x1, QuantizeLinear x1"
+    assert count_kinds(PARTIAL.elsewhere) == "DequantizeLinear x1, Erf x1, QuantizeLinear x1"
 
 
 REASONS = [  # evidence, policy, a part of each reason
@@ -67,7 +67,7 @@ REASONS = [  # evidence, policy, a part of each reason
     (evidence(NONE), Policy(), ["took no node"]),
     (evidence(UNTOLD), Policy(), ["nothing is proved"]),
     (evidence(cosine=0.5), Policy(), ["cosine 0.5000, at least 0.99"]),
-    (evidence(cosine=0.5, wrong=Wrong(Node("fc", "Gemm"), 0.4)), Policy(), ["first at fc (Gemm)"]),
+    (evidence(cosine=0.5, wrong=WrongNode(Node("fc", "Gemm"), 0.4)), Policy(), ["first at fc (Gemm)"]),
     (evidence(PARTIAL, 0.5), Policy(), ["Erf x1", "cut into 2", "cosine 0.5"]),
     (evidence(failure="it broke"), Policy(), ["it broke"]),
     (GateEvidence("qnn"), Policy(), ["no answer"]),
@@ -76,7 +76,7 @@ REASONS = [  # evidence, policy, a part of each reason
 
 @pytest.mark.parametrize(("found", "policy", "parts"), REASONS)
 def test_every_reason_is_told(found, policy, parts):
-    reasons = gate.problems(found, policy)
+    reasons = gate.find_problems(found, policy)
     assert len(reasons) == len(parts)
     assert all(part in reason for part, reason in zip(parts, reasons, strict=True))
 
@@ -93,13 +93,13 @@ COURSES = [  # evidence, what each policy makes of it
 
 @pytest.mark.parametrize(("found", "courses"), COURSES)
 def test_wrong_answers_are_never_used_and_policies_decide_the_rest(found, courses):
-    assert {name: gate.choice(found, Policy(on_fallback=name)) for name in courses} == courses
+    assert {name: gate.choose(found, Policy(on_fallback=name)) for name in courses} == courses
 
 
 @pytest.mark.parametrize("found", [row[0] for row in COURSES])
 @pytest.mark.parametrize("policy", ["refuse", "degrade", "warn"])
 def test_what_is_not_as_asked_for_always_has_a_reason_in_what_is_told(found, policy):
-    told = gate.details("small", found, Policy(on_fallback=policy))
+    told = gate.event_details("small", found, Policy(on_fallback=policy))
     whole = found.placement is FULL and found.cosine == 0.999
     assert ("reason" in told) == (not whole)
     assert msgspec.json.encode(told)
@@ -116,9 +116,9 @@ def test_the_bundled_encoder_is_read_as_its_runtime_reads_it():
 
 def test_a_tensor_is_exposed_without_rewriting_the_model():
     content = MODEL.read_bytes()
-    operation, tensor = onnxfile.seams(onnxfile.parse(content))[0]
+    operation, tensor = onnxfile.observable_operations(onnxfile.parse(content))[0]
     assert operation.op == "Conv"
-    session = cpu_session(onnxfile.exposing(content, tensor))
+    session = open_cpu_session(onnxfile.expose_tensor(content, tensor))
     assert session.get_outputs()[-1].name == tensor
     assert session.get_outputs()[-1].shape[0] == 1
 
@@ -139,7 +139,7 @@ def test_a_model_that_was_cut_off_is_refused(tmp_path):
 
 
 def test_probes_are_the_same_every_time_and_differ_from_one_another():
-    once, again = gate.probes((1, 3, 224, 224)), gate.probes((1, 3, 224, 224))
+    once, again = gate.make_probes((1, 3, 224, 224)), gate.make_probes((1, 3, 224, 224))
     assert all(np.array_equal(one, other) for one, other in zip(once, again, strict=True))
     assert not np.allclose(once[0], once[1])
     assert all(-1 <= one.min() < one.max() <= 1 for one in once)
@@ -157,7 +157,7 @@ def test_probes_are_the_same_every_time_and_differ_from_one_another():
     ],
 )
 def test_what_is_not_finite_or_not_as_large_is_not_similar(one, other, similar):
-    assert gate.cosine(np.array(one, np.float32), np.array(other, np.float32)) == pytest.approx(similar)
+    assert gate.cosine_similarity(np.array(one, np.float32), np.array(other, np.float32)) == pytest.approx(similar)
 
 
 def test_the_baseline_is_admitted_without_proof():
@@ -182,7 +182,7 @@ def test_a_plug_in_without_a_module_is_refused_with_the_key_to_set():
 
 def test_an_unknown_back_end_is_refused_with_those_there_are():
     with pytest.raises(ModelError, match="no encoder back end 'tpu'; there are cpu, qnn"):
-        backends.row("tpu")
+        backends.find_backend("tpu")
 
 
 def test_rknn_without_its_runtime_says_what_to_install(tmp_path):

@@ -59,13 +59,13 @@ def test_a_dynamic_batch_is_refused_before_the_runtime_quietly_takes_nothing(qnn
 
 
 def test_the_runtime_lists_a_provider_that_took_nothing(qnn, tmp_path):
-    from models.encoders.bound import recorded  # noqa: PLC0415  # native code that a skipped test does not need
-    from models.encoders.plugin_ep import plugin_session, provider  # noqa: PLC0415  # the same
+    from models.encoders.bound import read_placement  # noqa: PLC0415  # native code that a skipped test does not need
+    from models.encoders.plugin_ep import load_provider, open_plugin_session  # noqa: PLC0415  # the same
 
     options = {**npus.EMULATED, "backend_type": "htp"}
-    session = plugin_session(provider("onnxruntime_qnn"), npus.saved(npus.cnn("batch"), tmp_path), options)
+    session = open_plugin_session(load_provider("onnxruntime_qnn"), npus.saved(npus.cnn("batch"), tmp_path), options)
     assert session.get_providers()[0] == "QNNExecutionProvider"
-    assert recorded(session, "QNNExecutionProvider", frozenset()).verdict == "none"
+    assert read_placement(session, "QNNExecutionProvider", frozenset()).verdict == "none"
 
 
 def test_a_default_quantisation_is_cut_and_wrong_and_its_first_wrong_node_is_named(qnn, tmp_path):
@@ -104,7 +104,7 @@ def test_a_device_that_takes_everything_and_answers_nonsense_is_never_used(qnn, 
 def test_the_bundled_encoder_runs_whole(backend, options):
     npus.needs(backend)
     settings = EncodeSettings(backend=backend, options=options, on_fallback="refuse")
-    admission = gate.admit(catalog.verified(BUNDLED), BUNDLED, settings)
+    admission = gate.admit(catalog.verified_path(BUNDLED), BUNDLED, settings)
     assert admission.state == "loaded", admission.details
     assert admission.encoder.placement().verdict == "full"
     assert admission.details["cosine"] > 0.99

@@ -22,7 +22,7 @@ ENCODER = "efficientnet-lite0-224-int8"
 @pytest.fixture
 def own(tmp_path):
     """A file of one's own; it is the bundled one under another name."""
-    return shutil.copy(catalog.path(ENCODER), tmp_path / "mine.onnx")
+    return shutil.copy(catalog.model_path(ENCODER), tmp_path / "mine.onnx")
 
 
 @pytest.fixture

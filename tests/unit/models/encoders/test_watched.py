@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.encoders import watched
-from models.encoders.watched import Mark, Watched
+from models.encoders.watched import StateFile, WatchedEncoder
 
 
 class Device:
@@ -52,7 +52,7 @@ def shown(encoder, value):
 
 @pytest.fixture
 def mark(tmp_path):
-    return Mark(tmp_path / "mark", 0)
+    return StateFile(tmp_path / "mark", 0)
 
 
 @pytest.mark.parametrize(
@@ -65,48 +65,48 @@ def mark(tmp_path):
     ],
 )
 def test_a_device_that_fails_is_given_up_and_the_picture_is_encoded_on_the_processor(monkeypatch, mark, way, reason):
-    monkeypatch.setattr(watched, "_PROBED_EVERY", 5)
-    encoder, truth = Watched(Device(way), Device, 0.99, mark), Device()
+    monkeypatch.setattr(watched, "_PROBE_INTERVAL", 5)
+    encoder, truth = WatchedEncoder(Device(way), Device, 0.99, mark), Device()
     for value in range(1, 9):
         found, right = shown(encoder, value), shown(truth, value)
         if encoder.fault or way != "drifts":
             assert found.tolist() == right.tolist()
     assert reason in encoder.fault
-    assert mark.state() == "given_up"
+    assert mark.state() == "abandoned"
     assert encoder.placement() == ""
 
 
 def test_a_device_that_works_is_kept(monkeypatch, mark):
-    monkeypatch.setattr(watched, "_PROBED_EVERY", 2)
-    encoder = Watched(Device(), Device, 0.99, mark)
+    monkeypatch.setattr(watched, "_PROBE_INTERVAL", 2)
+    encoder = WatchedEncoder(Device(), Device, 0.99, mark)
     answers = [shown(encoder, value).tolist() for value in (1, 2, 2, 3)]
     assert answers[1] == answers[2] != answers[3]
     assert (encoder.fault, mark.state()) == ("", "idle")
 
 
 def test_the_next_process_knows_that_one_ended_in_a_run(tmp_path):
-    first = Mark(tmp_path / "mark", 0)
+    first = StateFile(tmp_path / "mark", 0)
     first.set("running")
-    assert Mark(tmp_path / "mark", 1).state() == "running"
-    assert Mark(tmp_path / "mark", 0).state() == "idle"
+    assert StateFile(tmp_path / "mark", 1).state() == "running"
+    assert StateFile(tmp_path / "mark", 0).state() == "idle"
 
 
 def test_what_was_given_up_stays_so_until_the_daemon_starts_anew(tmp_path):
-    Mark(tmp_path / "mark", 0).set("given_up")
-    second = Mark(tmp_path / "mark", 1)
+    StateFile(tmp_path / "mark", 0).set("abandoned")
+    second = StateFile(tmp_path / "mark", 1)
     second.set("idle")
-    assert second.state() == "given_up"
-    assert Mark(tmp_path / "mark", 0).state() == "idle"
+    assert second.state() == "abandoned"
+    assert StateFile(tmp_path / "mark", 0).state() == "idle"
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"xyz"])
 def test_a_damaged_mark_is_as_good_as_none(tmp_path, content):
     (tmp_path / "mark").write_bytes(content)
-    assert Mark(tmp_path / "mark", 1).state() == "idle"
+    assert StateFile(tmp_path / "mark", 1).state() == "idle"
 
 
 def test_a_folder_that_cannot_be_written_costs_the_mark_alone(tmp_path):
-    mark = Mark(tmp_path / "missing" / "mark", 0)
+    mark = StateFile(tmp_path / "missing" / "mark", 0)
     mark.set("running")
     assert mark.state() == "idle"
-    assert Mark(None, 1).state() == "idle"
+    assert StateFile(None, 1).state() == "idle"

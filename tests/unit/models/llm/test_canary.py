@@ -28,27 +28,27 @@ class Parrot(FakeEngine):
 
 
 def test_an_engine_that_goes_on_with_a_list_passes():
-    found = canary.sing(Parrot(), "small")
+    found = canary.try_engine(Parrot(), "small")
     assert found.best[0] == ord(" ")
     assert found.divergence < 0.1
 
 
 def test_it_holds_nothing_afterwards():
     engine = Parrot()
-    canary.sing(engine, "small")
+    canary.try_engine(engine, "small")
     assert engine.held == 0
 
 
 def test_an_engine_that_says_something_else_is_refused():
     with pytest.raises(ModelError, match="small: the engine cannot go on with a list"):
-        canary.sing(FakeEngine(), "small")
+        canary.try_engine(FakeEngine(), "small")
 
 
 def test_an_engine_whose_answers_depend_on_how_it_read_is_refused():
     engine = Parrot()
     engine.forgetful = True
     with pytest.raises(ModelError, match="small: what is read in pieces reads differently"):
-        canary.sing(engine, "small")
+        canary.try_engine(engine, "small")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, np.float32(3.4e38)])
@@ -58,4 +58,4 @@ def test_answers_that_are_no_numbers_or_all_the_same_are_refused(value):
             return np.full_like(super().forward(numbers), value)
 
     with pytest.raises(ModelError, match="small: the engine's answers are no numbers"):
-        canary.sing(Broken(), "small")
+        canary.try_engine(Broken(), "small")

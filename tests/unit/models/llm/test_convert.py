@@ -13,7 +13,7 @@ import pytest
 from models.llm import convert, folder, layout, repack
 from models.llm.gguf import Gguf, Kind
 from models.llm.recipes import Recipe, StorageRule
-from models.table import table
+from models.table import load_table
 from pipeline.core.errors import ModelError
 from tests import ggufs
 
@@ -28,7 +28,7 @@ ALL_KINDS = {
 def converted(tiny, tmp_path):
     def run(kinds=None, recipe=KEEP, adapter=None, name="out", **changes):
         job = convert.ModelJob(tiny(kinds, **changes), recipe, "test", adapter)
-        ready = convert.prepare(job)
+        ready = convert.plan(job)
         manifest = convert.run(ready, tmp_path / name)
         return tmp_path / name, manifest, ready
 
@@ -40,7 +40,7 @@ def original(path, op):
     model = Gguf(path)
     name = layout.tensor_name(op, tied=True)
     tensor = model.tensor(f"{name}.weight")
-    found = repack.values(tensor.data, tensor.kind)
+    found = repack.decode_values(tensor.data, tensor.kind)
     heads = {"attn_q": 2, "attn_k": 1}.get(name.rpartition(".")[2])
     if heads is None:
         return found
@@ -61,7 +61,7 @@ def test_what_is_kept_has_the_very_values_and_what_is_not_is_close(converted, tm
 
 
 def test_the_mixed_recipe_gives_layers_their_bits(converted):
-    out, _, _ = converted(recipe=table().recipe("mixed"))
+    out, _, _ = converted(recipe=load_table().recipe("mixed"))
     bits = {op: form for op, (form, _) in ggufs.read_back(out).items()}
     assert bits["/layers.7/self_attn/k_proj/Linear"] == (8, 128)
     assert bits["/layers.7/self_attn/o_proj/Linear"] == (4, 64)
@@ -75,7 +75,7 @@ def test_norms_and_rotary_frequencies_are_the_models_own(converted):
     (blob,) = [op for op in graph.ops if op.kind is ggufs.OpKind.BLOB and graph.floats(op)]
     assert graph.floats(blob)[1] == np.float32(100000.0 ** (-2 / 64))
     norm = next(op for op in graph.ops if op.kind is ggufs.OpKind.LAYER_NORM and graph.epsilon(op))
-    place, gains, zeros = struct.unpack_from("<3q", graph._bytes, graph._required(norm.table, 5, "") + 4)
+    place, gains, zeros = struct.unpack_from("<3q", graph._bytes, graph._read_required(norm.table, 5, "") + 4)
     data = (out / "llm.mnn.weight").read_bytes()
     assert np.allclose(np.frombuffer(data, "<f4", 128, place), np.linspace(0.5, 1.5, 128))
     assert (gains, data[place + gains : place + gains + zeros]) == (512, bytes(512))
@@ -92,7 +92,7 @@ def test_the_embedding_is_read_out_of_the_output_matrix(converted):
 
 def test_an_embedding_that_is_stored_twice_is_tied_to_the_better_copy(converted):
     weights = ggufs.blocks(Kind.F32, 320, 128)
-    copy = repack.values(weights, Kind.F32).astype("<f2")
+    copy = repack.decode_values(weights, Kind.F32).astype("<f2")
     doubled = {
         "token_embd.weight": (Kind.F16, 320, 128, copy.tobytes()),
         "output.weight": (Kind.F32, 320, 128, weights.tobytes()),
@@ -151,26 +151,26 @@ def test_a_missing_file_and_one_cut_short_are_found(converted):
 
 def test_progress_ends_with_all(tiny, tmp_path):
     told = []
-    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
+    ready = convert.plan(convert.ModelJob(tiny(), KEEP, "test"))
     convert.run(ready, tmp_path / "out", lambda done, size: told.append((done, size)))
     assert told == sorted(told)
     assert told[-1] == (ready.planned.size, (tmp_path / "out" / "llm.mnn.weight").stat().st_size)
 
 
 def test_nothing_is_left_behind_when_the_disk_is_full(tiny, tmp_path, monkeypatch):
-    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
+    ready = convert.plan(convert.ModelJob(tiny(), KEEP, "test"))
 
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(convert.tokenizer, "mtok", full)
+    monkeypatch.setattr(convert.tokenizer, "encode_mtok", full)
     with pytest.raises(ModelError, match=r"the disk is full, about \d+ MB are needed; nothing was left behind"):
         convert.run(ready, tmp_path / "models" / "out")
     assert not (tmp_path / "models").exists()
 
 
 def test_room_is_asked_for_before_anything_is_written(tiny, tmp_path, monkeypatch):
-    ready = convert.prepare(convert.ModelJob(tiny(), KEEP, "test"))
+    ready = convert.plan(convert.ModelJob(tiny(), KEEP, "test"))
     usage = folder.shutil.disk_usage(tmp_path)
     monkeypatch.setattr(folder.shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
     with pytest.raises(ModelError, match=r"MB are needed, 1 MB are free: make room"):
@@ -185,7 +185,7 @@ def test_an_interrupted_conversion_leaves_the_old_one(converted, tiny, tmp_path)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        convert.run(convert.prepare(ready.job), out, interrupted)
+        convert.run(convert.plan(ready.job), out, interrupted)
     assert folder.verify(out) == []
     assert not list(tmp_path.glob(".*"))
 
@@ -205,19 +205,19 @@ def test_a_killed_conversion_leaves_the_old_one_and_the_next_one_cleans_up(conve
     child = os.fork()
     if child == 0:
         kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL) if next(calls) == call else None  # noqa: E731
-        convert.run(convert.prepare(ready.job), out, kill)
+        convert.run(convert.plan(ready.job), out, kill)
         os._exit(1)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert folder.verify(out) == []
     assert len(list(tmp_path.glob(".*.part"))) == 1
-    assert convert.run(convert.prepare(ready.job), out) == manifest
+    assert convert.run(convert.plan(ready.job), out) == manifest
     assert list(tmp_path.glob(".*.part")) == []
 
 
 def test_a_conversion_replaces_what_was_there(converted):
     out, _, ready = converted()
     (out / "llm.mnn").unlink()
-    convert.run(convert.prepare(ready.job), out)
+    convert.run(convert.plan(ready.job), out)
     assert folder.verify(out) == []
 
 
@@ -244,14 +244,14 @@ def test_a_tensor_that_is_missing_is_named(tiny):
     path = tiny()
     path.write_bytes(path.read_bytes().replace(b"blk.4.ffn_up.weight", b"blk.4.ffn_xx.weight"))
     with pytest.raises(ModelError, match=r"no tensor blk\.4\.ffn_up\.weight"):
-        convert.prepare(convert.ModelJob(path, KEEP, "test"))
+        convert.plan(convert.ModelJob(path, KEEP, "test"))
 
 
 def test_weights_that_are_no_numbers_are_refused_and_leave_nothing(tiny, tmp_path):
     bad = np.full((128, 128), np.nan, "<f4").tobytes()
     path = tiny(tensors={"blk.2.attn_output.weight": (Kind.F32, 128, 128, bad)})
     with pytest.raises(ModelError, match="beyond float32"):
-        convert.run(convert.prepare(convert.ModelJob(path, KEEP, "test")), tmp_path / "models" / "out")
+        convert.run(convert.plan(convert.ModelJob(path, KEEP, "test")), tmp_path / "models" / "out")
     assert not (tmp_path / "models").exists()
 
 
@@ -269,8 +269,8 @@ def test_a_damaged_file_is_read_or_refused_but_never_worse(tiny, tmp_path):
             damaged[place] = random.integers(0, 256)
         (tmp_path / "damaged.gguf").write_bytes(damaged)
         with suppress(ModelError):
-            convert.tokenizer.mtok(
-                convert.tokenizer.vocabulary(
-                    convert.prepare(convert.ModelJob(tmp_path / "damaged.gguf", KEEP, "test")).model
+            convert.tokenizer.encode_mtok(
+                convert.tokenizer.read_vocabulary(
+                    convert.plan(convert.ModelJob(tmp_path / "damaged.gguf", KEEP, "test")).model
                 )
             )

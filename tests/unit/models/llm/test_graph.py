@@ -11,7 +11,7 @@ from models import catalog
 from models.llm.graph import Matrix, MnnGraph, OpKind
 from pipeline.core.errors import ModelError
 
-RAW = lzma.decompress(catalog.verified("graph-smollm2-135m").read_bytes())
+RAW = lzma.decompress(catalog.verified_path("graph-smollm2-135m").read_bytes())
 MATRIX = Matrix(
     offset=7, weight_bytes=100, scale_bytes=20, bias_bytes=0, bits=8, blocks=5, wide=False, half_scales=True
 )
@@ -45,13 +45,13 @@ def test_a_patched_graph_reads_back_and_keeps_its_length_but_for_what_is_appende
 
 
 def test_a_bias_shows():
-    qwen = MnnGraph(lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes()), "t")
+    qwen = MnnGraph(lzma.decompress(catalog.verified_path("graph-qwen2.5-0.5b").read_bytes()), "t")
     assert qwen.has_bias(only(qwen, "/layers.0/self_attn/q_proj/Linear"))
     assert not qwen.has_bias(only(qwen, "/layers.0/mlp/up_proj/Linear"))
 
 
 def test_a_stripped_graph_keeps_nothing_of_the_export_but_what_the_model_is():
-    raw = lzma.decompress(catalog.verified("graph-qwen2.5-0.5b").read_bytes())
+    raw = lzma.decompress(catalog.verified_path("graph-qwen2.5-0.5b").read_bytes())
     one, other = MnnGraph(raw, "t"), MnnGraph(raw, "t")
     other.set_norm(next(op for op in other.ops if op.kind is OpKind.LAYER_NORM and other.epsilon(op)), 70, 8)
     for graph in (one, other):

@@ -53,7 +53,7 @@ def test_one_that_is_weighed_in_another_way_is_refused(adapter, tmp_path, kind):
 def test_merged_weights_are_quantised_anew_in_the_order_of_the_graph(tiny, tmp_path, adapter):
     path = tiny()
     for name, lora in (("without", None), ("with", adapter())):
-        convert.run(convert.prepare(convert.ModelJob(path, KEEP, "test", lora)), tmp_path / name)
+        convert.run(convert.plan(convert.ModelJob(path, KEEP, "test", lora)), tmp_path / name)
     before, after = ggufs.read_back(tmp_path / "without"), ggufs.read_back(tmp_path / "with")
     op = "/layers.5/self_attn/q_proj/Linear"
     assert after[op][0] == (8, 32)
@@ -65,8 +65,8 @@ def test_merged_weights_are_quantised_anew_in_the_order_of_the_graph(tiny, tmp_p
 
 def test_the_adapter_is_in_the_manifest_and_in_the_version(tiny, tmp_path, adapter):
     path = tiny()
-    plain = convert.prepare(convert.ModelJob(path, KEEP, "test"))
-    merged = convert.prepare(convert.ModelJob(path, KEEP, "test", adapter()))
+    plain = convert.plan(convert.ModelJob(path, KEEP, "test"))
+    merged = convert.plan(convert.ModelJob(path, KEEP, "test", adapter()))
     assert merged.manifest.adapter.name == "a.safetensors"
     assert merged.version != plain.version
     assert "Q4_1 + adapter -> int8, blocks of 32, quantised" in merged.manifest.layers
@@ -88,11 +88,11 @@ def test_what_is_no_adapter_is_refused(adapter, tensors, text):
 def test_one_for_another_model_is_refused(tiny, adapter):
     wide = {f"{LAYER}.lora_A.weight": np.zeros((4, 64)), f"{LAYER}.lora_B.weight": B}
     with pytest.raises(ModelError, match=r"for another model.*\(128, 64\)"):
-        convert.prepare(convert.ModelJob(tiny(), KEEP, "test", adapter(wide)))
+        convert.plan(convert.ModelJob(tiny(), KEEP, "test", adapter(wide)))
     far = LAYER.replace("layers.5", "layers.77")
     deep = {f"{far}.lora_A.weight": A, f"{far}.lora_B.weight": B}
     with pytest.raises(ModelError, match=r"adds to layers\.77\.self_attn\.q_proj"):
-        convert.prepare(convert.ModelJob(tiny(), KEEP, "test", adapter(deep)))
+        convert.plan(convert.ModelJob(tiny(), KEEP, "test", adapter(deep)))
 
 
 def test_one_cut_short_anywhere_is_refused(adapter):

@@ -21,7 +21,7 @@ def model(tmp_path):
 
 
 def made(weights, size=5 << 20):
-    with weights.making() as part, (part / "0.static").open("wb") as file:
+    with weights.build() as part, (part / "0.static").open("wb") as file:
         file.write(b"weights")
         os.truncate(file.fileno(), size)
         file.seek(3 << 20)
@@ -30,14 +30,14 @@ def made(weights, size=5 << 20):
 
 
 def test_what_was_made_is_sealed(model):
-    assert not Mapping(model, "engine 1").sealed()
-    assert made(Mapping(model, "engine 1")).sealed()
-    assert Mapping(model, "engine 1").sealed()
+    assert not Mapping(model, "engine 1").is_sealed()
+    assert made(Mapping(model, "engine 1")).is_sealed()
+    assert Mapping(model, "engine 1").is_sealed()
 
 
 def test_another_engine_or_option_has_another_mapping(model):
     made(Mapping(model, "engine 1"))
-    assert not Mapping(model, "engine 2").sealed()
+    assert not Mapping(model, "engine 2").is_sealed()
 
 
 def test_other_weights_have_another_mapping(model):
@@ -54,25 +54,25 @@ def test_a_changed_byte_breaks_the_seal(model, at):
     with (weights.path / "0.static").open("r+b") as file:
         file.seek(at)
         file.write(b"!")
-    assert not weights.sealed()
+    assert not weights.is_sealed()
 
 
 def test_a_shorter_file_breaks_the_seal(model):
     weights = made(Mapping(model, "engine 1"))
     os.truncate(weights.path / "0.static", 4 << 20)
-    assert not weights.sealed()
+    assert not weights.is_sealed()
 
 
 def test_where_a_file_has_holes_does_not_matter(model):
     weights = made(Mapping(model, "engine 1"))
     path = weights.path / "0.static"
     path.write_bytes(path.read_bytes())
-    assert weights.sealed()
+    assert weights.is_sealed()
 
 
 def test_what_was_not_finished_leaves_nothing(model):
     def broken():
-        with Mapping(model, "engine 1").making() as part:
+        with Mapping(model, "engine 1").build() as part:
             (part / "0.static").write_bytes(b"half")
             raise KeyboardInterrupt
 
@@ -89,15 +89,15 @@ def test_what_a_killed_process_left_is_swept_with_the_next(model):
 
 
 def test_it_fits_where_the_disk_has_room(model, monkeypatch):
-    assert Mapping(model, "engine 1").fits()
+    assert Mapping(model, "engine 1").has_room()
     full = mapping.shutil.disk_usage(model)._replace(free=64 << 20)
     monkeypatch.setattr(mapping.shutil, "disk_usage", lambda _: full)
-    assert not Mapping(model, "engine 1").fits()
+    assert not Mapping(model, "engine 1").has_room()
 
 
 def test_who_keeps_the_mapping_for_too_long_is_not_waited_for(model, monkeypatch):
     monkeypatch.setattr(mapping, "_PATIENCE_S", 0.1)
-    with mapping.alone(model), pytest.raises(OSError, match="another process keeps the mapping"), mapping.alone(model):
+    with mapping.lock(model), pytest.raises(OSError, match="another process keeps the mapping"), mapping.lock(model):
         pass
-    with mapping.alone(model):
+    with mapping.lock(model):
         pass

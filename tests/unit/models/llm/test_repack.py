@@ -82,28 +82,28 @@ def close(got, want):
 @pytest.mark.parametrize("kind", REFERENCE)
 def test_values_are_those_of_the_definition(kind):
     data = blocks(kind, 3, 512)
-    assert close(repack.values(data, kind), reference(data, kind))
+    assert close(repack.decode_values(data, kind), reference(data, kind))
 
 
 @pytest.mark.parametrize("kind", EXACT)
 def test_levels_stand_for_the_very_values(kind):
     data = blocks(kind, 3, 512)
-    found, form = repack.repacked(data, kind), repack.exact_format(kind)
+    found, form = repack.repack(data, kind), repack.exact_format(kind)
     assert found.scales.shape == (3, 512 // form.block, 2)
     assert found.levels.max() < 1 << form.bits
-    assert close(repack.dequantised(found, form), reference(data, kind))
+    assert close(repack.dequantise(found, form), reference(data, kind))
 
 
 def test_those_that_have_no_exact_form_say_so():
     assert set(Kind) - set(EXACT) == {Kind.Q6_K, Kind.F32, Kind.F16, Kind.BF16}
     with pytest.raises(ModelError, match="Q6_K"):
-        repack.repacked(blocks(Kind.Q6_K, 1, 256), Kind.Q6_K)
+        repack.repack(blocks(Kind.Q6_K, 1, 256), Kind.Q6_K)
 
 
 @pytest.mark.parametrize(("kind", "relative"), [(Kind.F32, 0), (Kind.F16, 2**-11), (Kind.BF16, 2**-7)])
 def test_plain_numbers_are_read_as_they_are(kind, relative):
     weights = blocks(Kind.F32, 4, 96).view("<f4")
-    assert np.allclose(repack.values(blocks(kind, 4, 96), kind), weights, rtol=relative, atol=1e-7)
+    assert np.allclose(repack.decode_values(blocks(kind, 4, 96), kind), weights, rtol=relative, atol=1e-7)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
@@ -112,17 +112,17 @@ def test_plain_numbers_are_read_as_they_are(kind, relative):
 def test_quantising_is_off_by_half_a_step_at_most(bits, block, stored):
     weights = np.random.default_rng(3).normal(0, 0.1, (5, 256)).astype(np.float32)
     form = repack.Format(bits, block)
-    found = repack.quantised(weights, form, stored)
+    found = repack.quantise(weights, form, stored)
     assert np.array_equal(found.scales, found.scales.astype(stored))
     step = np.repeat(found.scales[..., 1], block, axis=1)
     rounding = 2.0**-10 if stored == HALF else 1e-6  # of the middle
-    assert (np.abs(repack.dequantised(found, form) - weights) <= step * (0.51 + (stored == HALF)) + rounding).all()
+    assert (np.abs(repack.dequantise(found, form) - weights) <= step * (0.51 + (stored == HALF)) + rounding).all()
 
 
 def test_a_block_of_one_value_keeps_it():
     weights = np.full((1, 64), -0.25, np.float32)
-    found = repack.quantised(weights, repack.Format(4, 32), HALF)
-    assert np.array_equal(repack.dequantised(found, repack.Format(4, 32)), weights)
+    found = repack.quantise(weights, repack.Format(4, 32), HALF)
+    assert np.array_equal(repack.dequantise(found, repack.Format(4, 32)), weights)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e6])
@@ -130,22 +130,22 @@ def test_weights_that_do_not_fit_the_scales_are_refused(value):
     weights = np.zeros((1, 32), np.float32)
     weights[0, 3] = value
     with pytest.raises(ModelError, match="beyond float16"):
-        repack.quantised(weights, repack.Format(8, 32), HALF)
+        repack.quantise(weights, repack.Format(8, 32), HALF)
 
 
 def test_the_first_of_two_neighbours_lies_in_the_high_nibble():
-    assert repack.packed(np.array([[1, 2, 15, 0]], np.uint8), 4).tolist() == [[0x12, 0xF0]]
-    assert repack.packed(np.array([[1, 255]], np.uint8), 8).tolist() == [[1, 255]]
+    assert repack.pack(np.array([[1, 2, 15, 0]], np.uint8), 4).tolist() == [[0x12, 0xF0]]
+    assert repack.pack(np.array([[1, 255]], np.uint8), 8).tolist() == [[1, 255]]
 
 
 @pytest.mark.parametrize(("rows", "bits", "size"), [(576, 4, 22), (70000, 4, 26), (576, 8, 262), (70000, 8, 266)])
 def test_the_header_holds_the_shape_and_every_level_in_order(rows, bits, size):
-    found = repack.header(rows, 64, bits)
+    found = repack.make_header(rows, 64, bits)
     assert (len(found), found[0]) == (size, 2)
     assert np.frombuffer(found[1:5], "<u4" if rows > 65535 else "<u2")[0] == rows
     assert np.frombuffer(found[-(1 << bits) :], np.int8).tolist() == list(range(-(1 << bits - 1), 1 << bits - 1))
 
 
 def test_a_block_is_halved_until_it_fits():
-    assert repack.fitting(repack.Format(8, 128), 896) == repack.Format(8, 128)
-    assert repack.fitting(repack.Format(8, 128), 576) == repack.Format(8, 64)
+    assert repack.fit_block(repack.Format(8, 128), 896) == repack.Format(8, 128)
+    assert repack.fit_block(repack.Format(8, 128), 576) == repack.Format(8, 64)

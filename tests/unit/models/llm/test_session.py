@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.llm.engine import Session, chunks
+from models.llm.engine import Session, split_chunks
 from pipeline.core.errors import EngineError
 from tests.llms import FakeEngine
 
@@ -27,7 +27,7 @@ def test_a_part_is_cut_into_few_sizes_the_largest_first(session):
 
 @pytest.mark.parametrize("size", [*range(1, 70), 1000])
 def test_chunks_are_the_whole_sequence_in_powers_of_two(size):
-    pieces = list(chunks(range(size)))
+    pieces = list(split_chunks(range(size)))
     assert [number for piece in pieces for number in piece] == list(range(size))
     assert {len(piece) for piece in pieces} <= {1, 2, 4, 8, 16, 32}
 

@@ -15,23 +15,23 @@ def words(tmp_path):
     def read(**changes):
         metadata = vocabulary() | {f"tokenizer.{key.replace('__', '.')}": value for key, value in changes.items()}
         (tmp_path / "m.gguf").write_bytes(gguf(metadata, {}))
-        return tokenizer.vocabulary(Gguf(tmp_path / "m.gguf"))
+        return tokenizer.read_vocabulary(Gguf(tmp_path / "m.gguf"))
 
     return read
 
 
 def test_the_file_begins_with_its_kind_the_counts_and_the_control_tokens(words):
-    assert tokenizer.mtok(words()).startswith(b"430 4\n1 1 0\n258 258\n\0\x06" + struct.pack("<I", 2))
+    assert tokenizer.encode_mtok(words()).startswith(b"430 4\n1 1 0\n258 258\n\0\x06" + struct.pack("<I", 2))
 
 
 def test_it_names_the_token_that_a_text_begins_with(words):
-    found = tokenizer.mtok(words(ggml__bos_token_id=258, ggml__add_bos_token=True))
+    found = tokenizer.encode_mtok(words(ggml__bos_token_id=258, ggml__add_bos_token=True))
     assert found.startswith(b"430 4\n1 1 1\n258 258 258\n")
     assert found.endswith(struct.pack("<H", 10) + b"<|im_end|>")
 
 
 def test_tokens_are_sorted_by_their_bytes_and_merges_name_them_by_number(words):
-    found = tokenizer.mtok(words())
+    found = tokenizer.encode_mtok(words())
     listed = found.index(struct.pack("<BIBBI", 0, 259, 0, 0, 1)) + 11
     assert found[listed:].startswith(struct.pack("<H", 1) + b"!" + struct.pack("<I", ord("!")))
     assert struct.pack("<III", ord("a"), ord("b"), 0) in found
@@ -39,7 +39,7 @@ def test_tokens_are_sorted_by_their_bytes_and_merges_name_them_by_number(words):
 
 def test_every_merge_must_join_known_tokens(words):
     with pytest.raises(ModelError, match="'a xyz'"):
-        tokenizer.mtok(words(ggml__merges=["a xyz"]))
+        tokenizer.encode_mtok(words(ggml__merges=["a xyz"]))
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_number_out_of_the_vocabulary_is_an_error(words, number):
 )
 def test_the_file_can_be_read_back(words, tmp_path, changes):
     written = words(**changes)
-    (tmp_path / "t").write_bytes(tokenizer.mtok(written))
+    (tmp_path / "t").write_bytes(tokenizer.encode_mtok(written))
     assert tokenizer.read(tmp_path / "t") == written
 
 
 def test_a_file_that_is_no_tokenizer_or_cut_short_is_refused(words, tmp_path):
-    whole = tokenizer.mtok(words())
+    whole = tokenizer.encode_mtok(words())
     for size in range(0, len(whole), 97):
         (tmp_path / "t").write_bytes(whole[:size])
         with pytest.raises(ModelError, match="is no tokenizer of ours"):

@@ -10,7 +10,7 @@ import pytest
 from models.llm.mnn import EngineOptions
 from models.store import Installed
 from pipeline.app import summaries
-from pipeline.app.summaries import Summaries, SummaryCase, SummaryResult, _judged, cases
+from pipeline.app.summaries import Summaries, SummaryCase, SummaryResult, _count_results, read_cases
 from pipeline.core.errors import ConfigError
 from pipeline.resources import config_file
 from pipeline.view import summaries as view
@@ -22,13 +22,13 @@ from tools.make_incidents import incidents
 def test_the_set_that_comes_with_the_package_is_what_its_script_draws():
     lines = config_file("eval/incidents.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == incidents()
-    assert len(cases(None)) == 90
+    assert len(read_cases(None)) == 90
 
 
 def test_lines_of_a_set_of_ones_own_may_hold_more_than_facts(tmp_path):
     row = {"id": "a", "facts": msgspec.to_builtins(facts()), "expect": {"action": ["alarm"]}}
     (tmp_path / "own.jsonl").write_text(json.dumps(row))
-    (case,) = cases(tmp_path / "own.jsonl")
+    (case,) = read_cases(tmp_path / "own.jsonl")
     assert (case.id, case.facts) == ("a", facts())
 
 
@@ -36,7 +36,7 @@ def test_words_of_another_tracker_become_the_first_of_ours(tmp_path):
     known = msgspec.to_builtins(facts())
     known["track"] |= {"speed": "swaying", "direction": "around"}
     (tmp_path / "own.jsonl").write_text(json.dumps({"facts": known | {"light": "moon"}}))
-    (case,) = cases(tmp_path / "own.jsonl")
+    (case,) = read_cases(tmp_path / "own.jsonl")
     assert (case.facts.track.speed, case.facts.track.direction, case.facts.light) == ("still", "none", "day")
 
 
@@ -44,14 +44,14 @@ def test_words_of_another_tracker_become_the_first_of_ours(tmp_path):
 def test_a_line_that_is_no_incident_is_named(tmp_path, line):
     (tmp_path / "own.jsonl").write_text(f"{line}\n")
     with pytest.raises(ConfigError, match=r"own.jsonl, line 1: no incident with `facts`"):
-        cases(tmp_path / "own.jsonl")
+        read_cases(tmp_path / "own.jsonl")
 
 
 def test_a_line_of_tables_without_end_is_named(tmp_path):
     path = tmp_path / "own.jsonl"
     path.write_text('{"facts":' + "[" * 100_000, encoding="utf-8")
     with pytest.raises(ConfigError, match="line 1: no incident"):
-        cases(path)
+        read_cases(path)
 
 
 @pytest.mark.parametrize("clock", [" ", "noon", "24:00", "12:60", "12:00:30", "\u0661\u0662:00"])
@@ -59,27 +59,27 @@ def test_an_incident_at_no_time_of_day_is_named(tmp_path, clock):
     known = msgspec.to_builtins(facts()) | {"local_time": clock}
     (tmp_path / "own.jsonl").write_text(json.dumps({"facts": known}))
     with pytest.raises(ConfigError, match=r"line 1: .*local_time is .*, write HH:MM"):
-        cases(tmp_path / "own.jsonl")
+        read_cases(tmp_path / "own.jsonl")
 
 
 def test_an_empty_set_is_refused(tmp_path):
     (tmp_path / "own.jsonl").write_text("")
     with pytest.raises(ConfigError, match="holds no incident"):
-        cases(tmp_path / "own.jsonl")
+        read_cases(tmp_path / "own.jsonl")
 
 
 def test_incidents_of_one_name_are_refused_as_one_would_be_judged_by_the_other(tmp_path):
     row = json.dumps({"id": "a", "facts": msgspec.to_builtins(facts())})
     (tmp_path / "own.jsonl").write_text(f"{row}\n{row}\n")
     with pytest.raises(ConfigError, match=r"2 incidents have the `id` a: give each its own"):
-        cases(tmp_path / "own.jsonl")
+        read_cases(tmp_path / "own.jsonl")
 
 
 def test_an_incident_that_does_not_fit_the_context_is_counted_and_the_others_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(summaries.opening, "open_model", lambda *_: fake_model(context_tokens=1500))
     chosen = [SummaryCase("long", msgspec.structs.replace(facts(), zone="yard " * 300)), SummaryCase("short", facts())]
     installed = Installed("tiny", "1", tmp_path, None, active=True)
-    long, short = summaries._tell(installed, EngineOptions(), chosen, 96, free=False)
+    long, short = summaries._write_in_child(installed, EngineOptions(), chosen, 96, free=False)
     assert "the context takes 1500" in long.fault
     assert not long.valid
     assert short.output
@@ -95,7 +95,7 @@ def told(number, text, fault=""):
 
 
 def test_shares_are_of_all_incidents_and_grounding_is_of_those_shown():
-    found = _judged(
+    found = _count_results(
         [
             told(1, "A person stands at the gate."),
             told(2, "A person stands at the gate."),
@@ -110,5 +110,5 @@ def test_shares_are_of_all_incidents_and_grounding_is_of_those_shown():
 
 
 def test_what_is_shown_is_checked_again_and_not_believed():
-    found = _judged([told(1, "A person with a gun stands at the gate.")], {"1": facts()})
+    found = _count_results([told(1, "A person with a gun stands at the gate.")], {"1": facts()})
     assert (found["shown"], found["grounded"]) == (1.0, 0.0)

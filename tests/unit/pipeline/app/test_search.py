@@ -17,7 +17,7 @@ from pipeline.core.incident.likeness import Look, alike
 from pipeline.core.note import words
 from pipeline.resources import config_file
 
-TABLE = TagTable.load(catalog.verified("conse-minilm"))
+TABLE = TagTable.load(catalog.verified_path("conse-minilm"))
 FINDER = TextSearch(TABLE, words.load(config_file("words.toml")), None)
 NAMES, VECTORS = TABLE.texts()
 
@@ -60,9 +60,9 @@ def found(tmp_path):
     ],
 )
 def test_a_query_is_taken_for_the_things_it_names(query, taken_for, untold):
-    meant = FINDER.meant(query)
+    meant = FINDER.understand(query)
     assert [name for name, _ in meant.shares] == taken_for
-    assert meant.untold == untold
+    assert meant.ignored == untold
 
 
 def test_what_is_named_ranks_first():
@@ -131,5 +131,5 @@ def test_a_vector_of_letters_that_are_in_no_base_64_is_none(tmp_path):
     event = {"type": "x", "time": "2026-12-01T00:00:00Z", "subject": "a", "source": "b", "data": data}
     path.write_text(json.dumps(event) + "\n", encoding="utf-8")
     reader = Reader(path)
-    assert list(search.featured(reader)) == []
+    assert list(search.read_features(reader)) == []
     assert not reader.damaged

@@ -8,7 +8,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from pipeline.app.site import open_site
+from pipeline.app.site import Site
 from pipeline.cli import main
 from pipeline.core import files, settings
 from pipeline.core.errors import ConfigError, RunDirectoryError
@@ -58,32 +58,32 @@ def test_a_configuration_is_read_once_a_command(config, tmp_path, monkeypatch, c
 
 
 def test_what_is_given_goes_before_what_is_configured(config, tmp_path):
-    assert open_site(config, None).settings.describe.model == "tiny"
-    given = open_site(config, tmp_path, model="none").settings
+    assert Site(config, None).settings.describe.model == "tiny"
+    given = Site(config, tmp_path, model="none").settings
     assert (given.describe.model, given.runtime.state_dir) == ("none", str(tmp_path))
 
 
 def test_a_site_without_a_file_has_no_cameras_and_refuses_none():
-    site = open_site(None, None)
+    site = Site(None, None)
     site.check_camera("gate")
     assert site.settings == settings.Settings()
-    assert site.exposed() is None
+    assert site.find_exposure() is None
 
 
 def test_a_camera_that_the_file_has_not_is_refused(config):
-    open_site(config, None).check_camera("gate")
+    Site(config, None).check_camera("gate")
     with pytest.raises(ConfigError, match=r"no camera `yard` in .*: there are gate"):
-        open_site(config, None).check_camera("yard")
+        Site(config, None).check_camera("yard")
 
 
 def test_models_are_written_into_no_folder_that_others_may_write_into(tmp_path):
     state = tmp_path / "state"
-    assert open_site(None, state).writable_models().root == state / "models"
+    assert Site(None, state).writable_models().root == state / "models"
     assert not state.exists()
     state.mkdir()
     state.chmod(0o777)
     with pytest.raises(RunDirectoryError, match="others may write into it"):
-        open_site(None, state).writable_models()
+        Site(None, state).writable_models()
 
 
 def test_help_answers_without_what_takes_long_to_import():

@@ -147,7 +147,7 @@ def test_who_is_told_twice_to_end_clears_up_all_the_same():
     cleared = []
 
     def ended_twice():
-        with exits.cleared_up():
+        with exits.clean_up_on_signal():
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
             finally:
@@ -272,14 +272,14 @@ def test_names_of_zones_are_shown_as_they_are(run):
 
 @pytest.mark.parametrize("milliseconds", [1, 9, 123, 999])
 def test_when_recordings_began_is_taken_to_the_millisecond(milliseconds):
-    began = replay.moment(f"2026-11-29T08:00:00.{milliseconds:03d}Z")
+    began = replay.parse_time_ns(f"2026-11-29T08:00:00.{milliseconds:03d}Z")
     assert began == 1795939200_000_000_000 + milliseconds * 1_000_000
 
 
 @pytest.mark.parametrize("text", ["now", "", "0001-01-01", "9999-12-31T23:59:59Z"])
 def test_a_time_at_which_no_recording_began_is_refused(text):
     with pytest.raises(ConfigError, match="--began"):
-        replay.moment(text)
+        replay.parse_time_ns(text)
 
 
 def test_what_live_does_not_do_is_refused_rather_than_left_out(run, tmp_path):

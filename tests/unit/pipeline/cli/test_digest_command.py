@@ -151,7 +151,7 @@ def voice(monkeypatch):
             if fails:
                 raise ModelError(fails)
 
-        monkeypatch.setattr(app, "chosen", lambda *_: Chosen)
+        monkeypatch.setattr(app, "choose_model", lambda *_: Chosen)
         monkeypatch.setattr(app, "apart", apart)
 
     return says
@@ -163,21 +163,21 @@ SAID = (
 
 
 def test_a_model_words_the_sentences_where_one_is_in_use(run, voice):
-    voice(app.WordedGroup(SAID, ""))
+    voice(app.GroupSentence(SAID, ""))
     found = json.loads(run("--since", "8h", "--json", rows=[row()]).stdout)
     assert found["model"] == "fake/1"
     assert [(one["by"], one["text"]) for one in found["sentences"][1:]] == [("model", SAID)]
 
 
 def test_what_a_model_may_not_say_is_said_by_the_template_and_counted(run, voice):
-    voice(app.WordedGroup(SAID, "thief is no fact"))
+    voice(app.GroupSentence(SAID, "thief is no fact"))
     result = run("--since", "8h", "--json", rows=[row()])
     found = json.loads(result.stdout)
     assert (found["sentences"][1]["by"], found["dropped"]) == ("template", {"thief is no fact": 1})
 
 
 def test_what_no_one_may_read_is_said_by_the_template_and_counted_without_the_word(run, voice):
-    voice(app.WordedGroup(SAID.replace("a person", "a thief"), "thief is no fact"))
+    voice(app.GroupSentence(SAID.replace("a person", "a thief"), "thief is no fact"))
     result = run("--since", "8h", "--json", rows=[row()])
     found = json.loads(result.stdout)
     assert (found["sentences"][1]["by"], found["dropped"]) == ("template", {"held back by the list accusation": 1})
@@ -185,20 +185,20 @@ def test_what_no_one_may_read_is_said_by_the_template_and_counted_without_the_wo
 
 
 def test_words_of_the_operators_own_names_hold_no_sentence_back(run, voice):
-    voice(app.WordedGroup(SAID.replace("the kerb", "Thief Lane"), ""))
+    voice(app.GroupSentence(SAID.replace("the kerb", "Thief Lane"), ""))
     found = json.loads(run("--since", "8h", "--json", rows=[row(zone="Thief Lane")]).stdout)
     assert (found["sentences"][1]["by"], found["dropped"]) == ("model", {})
 
 
 def test_a_sentence_that_passed_its_writer_is_read_again(run, voice):
-    voice(app.WordedGroup(SAID.replace("36", "37"), ""))
+    voice(app.GroupSentence(SAID.replace("36", "37"), ""))
     found = json.loads(run("--since", "8h", "--json", rows=[row()]).stdout)
     assert found["sentences"][1]["by"] == "template"
     assert found["dropped"] == {"for 37 seconds is no fact": 1}
 
 
 def test_a_model_that_fails_is_told_of_and_the_template_says_the_rest(run, voice):
-    voice(app.WordedGroup(SAID, ""), fails="it died")
+    voice(app.GroupSentence(SAID, ""), fails="it died")
     result = run("--since", "8h", "--json", rows=[row(), row("inc-2", zone="yard")])
     found = json.loads(result.stdout)
     assert [one["by"] for one in found["sentences"][1:]] == ["model", "template"]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from pipeline.core import decoding
-from pipeline.core.decoding import Damage, decode, decode_toml, decode_whole, lines
+from pipeline.core.decoding import Damage, decode, decode_toml, decode_whole, read_lines
 
 DAMAGED = {
     "no JSON": b"{",
@@ -49,14 +49,14 @@ def test_the_same_holds_of_toml(data):
 def test_a_line_that_is_longer_than_any_event_is_told_in_its_place(tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "LONGEST_LINE", 10)
     (path := tmp_path / "events").write_bytes(b"short\n" + b"x" * 50 + b"\nlast\n")
-    assert list(lines(path)) == [b"short\n", None, b"last\n"]
+    assert list(read_lines(path)) == [b"short\n", None, b"last\n"]
 
 
 def test_a_file_that_is_larger_than_any_of_ours_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "LARGEST_FILE", 10)
     (path := tmp_path / "events").write_bytes(b"x" * 11)
     with pytest.raises(OSError, match="has more than 10 bytes"):
-        list(lines(path))
+        list(read_lines(path))
 
 
 def test_damage_names_the_file_how_much_and_the_first_place(tmp_path):

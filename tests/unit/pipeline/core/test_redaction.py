@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.core.configuration import parse
 from pipeline.core.errors import SourceError
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.opening import is_live, opened
 
@@ -47,7 +47,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_part_of_an_address_tells_a_password(address):
-    told = redacted(address)
+    told = redact(address)
     assert not any(part in told for part in ("S3cr3t", "S3", "cr3t", "12345"))
 
 
@@ -80,7 +80,7 @@ def test_no_error_of_a_source_that_cannot_be_opened_tells_a_password(address):
     ],
 )
 def test_kind_host_and_port_are_told_where_they_are_sure(address, told):
-    assert redacted(address) == told
+    assert redact(address) == told
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_kind_host_and_port_are_told_where_they_are_sure(address, told):
     ],
 )
 def test_what_is_no_address_is_told_whole(source):
-    assert redacted(source) == source
+    assert redact(source) == source
 
 
 def test_another_host_is_another_configuration():

@@ -12,7 +12,7 @@ from pipeline.core.configuration import parse
 from pipeline.core.errors import FrameOverwrittenError, SourceError
 from pipeline.core.geometry import foot, inside
 from pipeline.core.incident.areas import Area, area_of
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.times import Pace
 from stages.sources.footage import Footage
 from tests.fakes import NS, frame, picture, values
@@ -42,18 +42,18 @@ def test_who_is_cut_off_by_the_lower_edge_stands_in_the_zone_that_ends_there():
 
 @pytest.mark.parametrize("password", ["se#cret", "se/cret", "se?cret", "se[cret", "se]cret", "se@cret", "secret"])
 def test_no_password_survives_whatever_is_in_it(password):
-    named = redacted(f"rtsp://admin:{password}@gate:554/sub?token=secret")
+    named = redact(f"rtsp://admin:{password}@gate:554/sub?token=secret")
     assert named == "rtsp://gate:554"
 
 
 @pytest.mark.parametrize("url", ["rtsp:user:secret@gate/x", "rtsp//user:secret@gate/x", "rtsp:/u:sec@ret@gate/x"])
 def test_no_password_survives_an_address_that_is_mistyped(url):
-    assert redacted(url) == "gate"
+    assert redact(url) == "gate"
 
 
 @pytest.mark.parametrize("path", ["/clips/yard:2@night.mp4", "clips/me@home.mp4", "./a:b@c.mp4"])
 def test_a_file_keeps_its_name(path):
-    assert redacted(path) == path
+    assert redact(path) == path
 
 
 def test_a_folder_is_no_recording(tmp_path):

@@ -29,7 +29,7 @@ def written(tmp_path):
 )
 def test_a_readable_file_with_a_password_is_told_with_the_command_that_closes_it(written, source):
     path = written(source, 0o644)
-    told = secrets.exposed(path, load(path).sources)
+    told = secrets.find_exposure(path, load(path).sources)
     assert told.remedy == f"chmod o-r {path}"
     assert "camera gate" in str(told)
     assert "S3cret" not in str(told)
@@ -38,7 +38,7 @@ def test_a_readable_file_with_a_password_is_told_with_the_command_that_closes_it
 @pytest.mark.parametrize("mode", [0o600, 0o640])
 def test_a_file_that_its_owner_and_group_may_read_is_in_order(written, mode):
     path = written("rtsp://admin:S3cret@gate/x", mode)
-    assert secrets.exposed(path, load(path).sources) is None
+    assert secrets.find_exposure(path, load(path).sources) is None
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_file_that_its_owner_and_group_may_read_is_in_order(written, mode):
 )
 def test_a_file_without_passwords_may_be_read_by_all(written, source):
     path = written(source, 0o644)
-    assert secrets.exposed(path, load(path).sources) is None
+    assert secrets.find_exposure(path, load(path).sources) is None

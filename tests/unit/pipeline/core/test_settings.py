@@ -112,7 +112,7 @@ ERRORS = [  # text, line, key, a part of the message
 @pytest.mark.parametrize(("text", "line", "path", "said"), ERRORS, ids=[f"{row[2]}: {row[3]}" for row in ERRORS])
 def test_an_error_names_line_key_and_remedy(text, line, path, said):
     _, problem = only_problem(text)
-    assert (problem.line, problem.path) == (line, path)
+    assert (problem.line, problem.key) == (line, path)
     assert said in problem.text
 
 
@@ -141,7 +141,7 @@ def test_text_that_is_no_toml_is_told_with_its_line():
 
 def test_all_unknown_keys_are_told_at_once():
     _, problems = parse("[motion]\na = 1\n[capture]\nb = 1\n")
-    assert [problem.path for problem in problems] == ["motion.a", "capture.b"]
+    assert [problem.key for problem in problems] == ["motion.a", "capture.b"]
 
 
 @pytest.mark.parametrize("hours", ["07:00-18:00", "22:00-06:00", "00:00-23:59"])
@@ -266,7 +266,7 @@ def test_a_key_under_both_its_names_is_refused():
 
 def test_a_nul_in_a_text_is_told_with_its_key():
     _, problems = parse('[cameras.gate]\nsource = "x.mp4"\n[describe]\nfilters = "a\\u0000b"\n')
-    assert [(problem.line, problem.path) for problem in problems] == [(4, "describe.filters")]
+    assert [(problem.line, problem.key) for problem in problems] == [(4, "describe.filters")]
     assert "a NUL is in this text" in problems[0].text
 
 

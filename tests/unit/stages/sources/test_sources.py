@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pipeline.core import sources
 from pipeline.core.errors import SourceError
 from pipeline.core.frames import picture_bytes
-from pipeline.core.secrets import redacted
+from pipeline.core.secrets import redact
 from pipeline.core.settings import CameraSettings, CaptureSettings
 from stages.sources.decoder import Timeline
 from stages.sources.opening import OPENERS, is_live, opened
@@ -80,7 +80,7 @@ def test_media_time_always_advances_by_less_than_an_hour(pts):
     ],
 )
 def test_a_camera_is_named_by_its_host_alone_and_a_file_or_device_by_its_path(url, expected):
-    assert redacted(url) == expected
+    assert redact(url) == expected
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_every_kind_of_source_has_what_opens_it():
 
 @pytest.mark.parametrize("kind", sources.TABLE, ids=lambda kind: kind.name)
 def test_every_row_of_the_table_of_kinds_is_complete(kind):
-    assert [sources.kind_of(begin.upper() + "x") for begin in kind.begins] == [kind] * len(kind.begins)
+    assert [sources.find_kind(begin.upper() + "x") for begin in kind.begins] == [kind] * len(kind.begins)
     assert all(begin == begin.lower() for begin in kind.begins)
     assert kind.name in sources.SCHEMES
     assert kind.written in sources.HOW
@@ -122,7 +122,7 @@ def test_every_row_of_the_table_of_kinds_is_complete(kind):
     ],
 )
 def test_an_address_is_opened_with_its_scheme_in_small_letters_and_a_path_as_it_is(written, spelt):
-    assert sources.spelt(written) == spelt
+    assert sources.lower_scheme(written) == spelt
 
 
 def test_an_unknown_kind_of_source_is_refused_without_its_password():

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from models.store import Store, Wish
+from models.store import ConversionOptions, Store
 from pipeline import cli
 from pipeline.app import bench
 from pipeline.core.bench import baseline
@@ -59,7 +59,7 @@ def test_a_new_kernel_or_engine_is_still_the_same_device():
 def test_what_is_written_is_found_again(tmp_path):
     now = measured(decode_tok_s=10.0)
     assert measuring.before(tmp_path / bench.JSON, BOARD, "abc") is None
-    bench.keep(now, {1: {"decode_tok_s": 25.04}}, tmp_path)
+    bench.save(now, {1: {"decode_tok_s": 25.04}}, tmp_path)
     assert measuring.before(tmp_path / bench.JSON, BOARD, "abc") == now
     assert "| steady decoding, tokens/s | 10.0 (+25 %) |" in (tmp_path / bench.MARKDOWN).read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == [bench.JSON, bench.MARKDOWN]
@@ -67,7 +67,7 @@ def test_what_is_written_is_found_again(tmp_path):
 
 @pytest.mark.parametrize(("device", "sha256"), [(BOARD, "def"), (msgspec.structs.replace(BOARD, cpu="another"), "abc")])
 def test_a_baseline_of_another_device_or_model_is_not_written_over(tmp_path, device, sha256):
-    bench.keep(measured(decode_tok_s=10.0), {}, tmp_path)
+    bench.save(measured(decode_tok_s=10.0), {}, tmp_path)
     with pytest.raises(ConfigError, match="choose another --out"):
         measuring.before(tmp_path / bench.JSON, device, sha256)
 
@@ -84,7 +84,7 @@ def command(tmp_path, tiny, monkeypatch):
     """Run `pipeline bench llm` on a device of two cores with a tiny model that a stand-in measures."""
     monkeypatch.setattr(measuring, "_MODULE", "tests.measured")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    Store(tmp_path / "state").convert(tiny(), "tiny", Wish(), lambda *_: None)
+    Store(tmp_path / "state").convert(tiny(), "tiny", ConversionOptions(), lambda *_: None)
 
     def run(*words):
         return CliRunner().invoke(cli.main, ["bench", "llm", *map(str, words), "--state-dir", str(tmp_path / "state")])

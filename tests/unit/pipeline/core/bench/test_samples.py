@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.asking.prompts import facts_line
+from models.asking.prompts import format_facts
 from pipeline.core.bench import samples
 from pipeline.core.text import templates
 from tests.bench import asking
@@ -16,7 +16,7 @@ def test_sample_incidents_are_of_different_kinds():
 
 @pytest.mark.parametrize("facts", samples.INCIDENTS, ids=lambda facts: facts.zone)
 def test_a_sample_incident_can_be_told_to_a_model_and_to_people(facts):
-    assert f"; {facts.zone}; " in facts_line(facts)
+    assert f"; {facts.zone}; " in format_facts(facts)
     assert templates.describe(facts, "no_model").summary.endswith(".")
 
 

@@ -192,10 +192,10 @@ def test_bands_follow_the_trip_of_the_board():
 def test_a_simulated_board_settles_where_power_and_resistance_say():
     body = heat.BODIES["rk3588"]
     watts = heat.power_w(body, 1.0, 1.0)
-    warmth = heat.warmed(body, heat.Warmth(35.0, 35.0), 35.0, watts, 7200.0)
+    warmth = heat.warm(body, heat.Warmth(35.0, 35.0), 35.0, watts, 7200.0)
     assert watts == pytest.approx(11.5)
     assert warmth.chip_c == pytest.approx(35 + 11.5 * (1.2 + 5.0), abs=0.1)
-    assert warmth == pytest.approx(heat.settled(body, 35.0, watts), abs=0.1)
+    assert warmth == pytest.approx(heat.settle(body, 35.0, watts), abs=0.1)
 
 
 def test_a_slower_clock_takes_less_power_and_costs_less_speed_than_it_saves():

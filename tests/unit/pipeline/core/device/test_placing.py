@@ -147,5 +147,5 @@ def test_every_decision_has_a_reason():
 
 
 def test_numbers_are_written_as_the_kernel_writes_them():
-    assert placing.ranges({7, 0, 1, 2, 5}) == "0-2,5,7"
-    assert placing.ranges(()) == ""
+    assert placing.format_ranges({7, 0, 1, 2, 5}) == "0-2,5,7"
+    assert placing.format_ranges(()) == ""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.device.limits import CAUSES, EMERGENCY, LEVELS, RUNGS, Limits, Rung, packed, rung_of_level, unpacked
+from pipeline.core.device.limits import CAUSES, EMERGENCY, LEVELS, RUNGS, Limits, Rung, pack, rung_of_level, unpack
 from pipeline.core.device.shedding import Load, LoadState, step
 
 BUSY = Load(spent=0.9)
@@ -121,11 +121,11 @@ def test_every_change_has_a_reason_and_nothing_else_has_one(loads):
     )
 )  # fmt: skip
 def test_limits_come_out_of_their_word_as_they_went_in(limits):
-    assert unpacked(packed(limits)) == limits
+    assert unpack(pack(limits)) == limits
 
 
 def test_a_word_that_nobody_wrote_holds_nothing_back():
-    assert unpacked(0) == Limits()
+    assert unpack(0) == Limits()
 
 
 def test_every_rung_has_a_row_in_the_order_of_the_ladder():

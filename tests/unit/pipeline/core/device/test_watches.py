@@ -2,40 +2,40 @@ from __future__ import annotations
 
 import random
 
-from pipeline.core.device.watches import InferencePace, MemoryWatch, drifted, grown
+from pipeline.core.device.watches import InferencePace, MemoryWatch, watch_memory, watch_pace
 from pipeline.core.incident.storm import Storm, answered, passed, started
 
 
 def watched(samples, leak=30.0, recycle=300.0):
     memory, found = MemoryWatch(), []
     for mb in samples:
-        memory, growth = grown(memory, mb, leak, recycle)
+        memory, growth = watch_memory(memory, mb, leak, recycle)
         found.append(growth)
     return found
 
 
 def test_a_process_that_grows_steadily_is_told_of_once():
     found = watched([100.0 + 1.0 * minute for minute in range(90)])
-    assert [one.tell for one in found].count(True) == 1
-    assert 55 < next(one for one in found if one.tell).mb_per_h < 65
+    assert [one.report for one in found].count(True) == 1
+    assert 55 < next(one for one in found if one.report).mb_per_h < 65
 
 
 def test_one_that_wavers_is_not():
     noise = random.Random(1)
-    assert not any(one.tell for one in watched([100.0 + noise.uniform(-8, 8) for _ in range(300)]))
+    assert not any(one.report for one in watched([100.0 + noise.uniform(-8, 8) for _ in range(300)]))
 
 
 def test_a_model_that_was_loaded_is_no_leak():
-    assert not any(one.tell for one in watched([100.0] * 40 + [180.0] * 120))
+    assert not any(one.report for one in watched([100.0] * 40 + [180.0] * 120))
 
 
 def test_one_that_gave_memory_back_is_looked_at_anew():
     saw = [100.0 + 20 * (minute % 10) for minute in range(200)]
-    assert not any(one.tell for one in watched(saw))
+    assert not any(one.report for one in watched(saw))
 
 
 def test_warming_up_is_no_leak():
-    assert not any(one.tell for one in watched([50.0 * minute for minute in range(10)] + [500.0] * 60))
+    assert not any(one.report for one in watched([50.0 * minute for minute in range(10)] + [500.0] * 60))
 
 
 def test_what_has_gathered_too_much_is_to_be_replaced():
@@ -53,7 +53,7 @@ def timed(means, slowed=()):
     pace, total, found = InferencePace(), 0.0, []
     for at, mean in enumerate(means):
         total += 20 * mean
-        pace, drift = drifted(pace, 20 * (at + 1), total, 1.5, slowed=at in slowed)
+        pace, drift = watch_pace(pace, 20 * (at + 1), total, 1.5, slowed=at in slowed)
         found.append(drift)
     return found
 
@@ -73,12 +73,12 @@ def test_what_heat_slows_down_is_no_drift():
 
 
 def test_a_new_process_is_timed_anew():
-    pace, _ = drifted(InferencePace(100, 5000.0), 3, 90.0, 1.5, slowed=False)
+    pace, _ = watch_pace(InferencePace(100, 5000.0), 3, 90.0, 1.5, slowed=False)
     assert pace == InferencePace(3, 90.0)
 
 
 def test_too_few_runs_are_no_sample():
-    pace, _ = drifted(InferencePace(), 5, 90.0, 1.5, slowed=False)
+    pace, _ = watch_pace(InferencePace(), 5, 90.0, 1.5, slowed=False)
     assert pace == InferencePace()
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from models.llm.grammar import Grammars
 from models.llm.tokenizer import TokenDecoder
-from pipeline.core.digest import gathered, group_words, groups, wording
-from pipeline.core.digest.gathered import Incident
-from pipeline.core.digest.grounding import fault
+from pipeline.core.digest import group_words, groups, history, wording
+from pipeline.core.digest.grounding import find_fault
 from pipeline.core.digest.groups import Group, Loudness
-from pipeline.core.digest.periods import named
-from pipeline.core.digest.sentences import grammar
+from pipeline.core.digest.history import Incident
+from pipeline.core.digest.periods import name_time
+from pipeline.core.digest.sentences import build_grammar
 from pipeline.core.incident.eventlines import EventLine
 from pipeline.core.text import filters
 from pipeline.resources import config_file
@@ -57,11 +57,11 @@ def judged(action, number=1, zone="kerb", **changes):
 
 def told(*lines, since=TEN, until=SIX):
     """The sentences of a period, by templates."""
-    period = gathered.within(gathered.gather(lines), since, until)
-    made = groups.groups(period, LOUDNESS, UTC)
+    period = history.select_period(history.read_history(lines), since, until)
+    made = groups.group_incidents(period, LOUDNESS, UTC)
     own = made[: wording.count_own_sentences(period, made)]
-    worded = [wording.Sentence(group_words.template(group), group.ids) for group in own]
-    return wording.sentences(period, made, worded, LOUDNESS)
+    worded = [wording.Sentence(group_words.write_template(group), group.ids) for group in own]
+    return wording.compose_digest(period, made, worded, LOUDNESS)
 
 
 def texts(*lines, **period):
@@ -77,7 +77,7 @@ def incident(number=0, *, zone="kerb", label="person", seen=1, dwell_s=10, note=
 
 
 def group(*members, dated=False):
-    first, last = (named(one.began, dated=dated) for one in (members[0], members[-1]))
+    first, last = (name_time(one.began_utc, dated=dated) for one in (members[0], members[-1]))
     return Group(members, first, last)
 
 
@@ -100,7 +100,7 @@ def any_group(draw):
             max_size=20,
         )
     )
-    return group(*sorted(members, key=lambda one: one.began), dated=draw(st.booleans()))
+    return group(*sorted(members, key=lambda one: one.began_utc), dated=draw(st.booleans()))
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def write():
 
     def written(counted, seed=0):
         choice = np.random.default_rng(seed)
-        matcher, said = grammars.matcher(grammar(counted)), []
-        while not matcher.ended:
-            said += matcher.forced() or [matcher.best(choice.standard_normal(258).astype(np.float32))]
+        matcher, said = grammars.matcher(build_grammar(counted)), []
+        while not matcher.is_finished:
+            said += matcher.take_forced() or [matcher.take_best(choice.standard_normal(258).astype(np.float32))]
         return TokenDecoder(words).text(number for number in said if number not in words.stops).strip()
 
     return written
@@ -122,22 +122,22 @@ def write():
 @settings(max_examples=200)
 @given(any_group())
 def test_whatever_the_template_says_is_grounded(counted):
-    assert not fault(group_words.template(counted), counted), group_words.template(counted)
+    assert not find_fault(group_words.write_template(counted), counted), group_words.write_template(counted)
 
 
 @settings(max_examples=200)
 @given(any_group(), st.integers(0, 1000))
 def test_whatever_the_grammar_allows_is_grounded_and_may_be_said(write, counted, seed):
     text = write(counted, seed)
-    assert not fault(text, counted), text
-    assert not LISTS.held(text, counted.names), text
+    assert not find_fault(text, counted), text
+    assert not LISTS.match_output(text, counted.names), text
 
 
 @settings(max_examples=100)
 @given(any_group(), any_group())
 def test_the_sentence_of_one_group_is_not_that_of_another(one, other):
-    if group_words.template(one) != group_words.template(other):
-        assert fault(group_words.template(one), other)
+    if group_words.write_template(one) != group_words.write_template(other):
+        assert find_fault(group_words.write_template(one), other)
 
 
 THREE = group(incident(0, seen=2, note="n3"), incident(5, dwell_s=40, note="n3"), incident(9, note="n3"))
@@ -148,7 +148,7 @@ SAID = (
 
 
 def test_a_sentence_that_says_every_fact_once_is_grounded():
-    assert fault(SAID, THREE) == ""
+    assert find_fault(SAID, THREE) == ""
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_sentence_that_says_every_fact_once_is_grounded():
     ],
 )
 def test_a_sentence_that_says_less_more_or_something_else_is_not(was, becomes, reason):
-    assert fault(SAID.replace(was, becomes), THREE) == reason
+    assert find_fault(SAID.replace(was, becomes), THREE) == reason
 
 
 def test_the_loudest_is_told_first_and_incidents_of_a_kind_together():
@@ -255,7 +255,7 @@ def test_of_a_period_in_which_nothing_happened_that_is_said():
 def test_many_groups_are_eight_sentences_and_the_rest_is_summed_up_with_all_its_ids():
     lines = [judged("log", number, zone=f"bay {number}") for number in range(1, 30)]
     found = told(*lines)
-    assert len(found) == wording.MOST
+    assert len(found) == wording.MAX_SENTENCES
     behind = [name for one in found[1:] for name in one.incidents]
     assert sorted(behind) == sorted(row.subject for row in lines)
     assert found[-1].text == "Besides, 23 incidents at 23 places: 23 log."
@@ -308,7 +308,7 @@ def test_what_was_dropped_in_the_period_is_counted_across_restarts():
 def test_times_are_those_of_the_site_as_its_events_tell_them():
     facts = {"zone": "kerb", "camera": "gate", "local_time": "23:00", "weekday": "Sunday"}
     lines = [line("incident.start", facts=facts), line("camera.lost")]
-    assert gathered.gather(lines).zone.utcoffset(None) == timedelta(hours=1)
+    assert history.read_history(lines).zone.utcoffset(None) == timedelta(hours=1)
     assert "on Sunday at 23:00" in texts(*lines)[1]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.digest.periods import moment, named, offset
+from pipeline.core.digest.periods import name_time, parse_time, utc_offset
 from pipeline.core.errors import ConfigError
 
 VIENNA = ZoneInfo("Europe/Vienna")
@@ -33,7 +33,7 @@ MORNING = datetime(2026, 11, 30, 6, 0, tzinfo=UTC)
     ],
 )
 def test_a_period_begins_when_people_say_so_by_the_clock_of_the_site(text, expected):
-    assert moment("--since", text, MORNING, VIENNA) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
+    assert parse_time("--since", text, MORNING, VIENNA) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_period_begins_when_people_say_so_by_the_clock_of_the_site(text, expec
 )
 def test_what_names_no_moment_is_refused_with_what_would(text):
     with pytest.raises(ConfigError, match=r"--since .*write it as 2026-11-29T22:00, 22:00, or a span"):
-        moment("--since", text, MORNING, timezone(timedelta(hours=14)))
+        parse_time("--since", text, MORNING, timezone(timedelta(hours=14)))
 
 
 @given(
@@ -50,10 +50,10 @@ def test_what_names_no_moment_is_refused_with_what_would(text):
     st.integers(-48, 56).map(lambda quarters: timedelta(minutes=15 * quarters)),
 )
 def test_how_far_a_site_is_ahead_follows_from_one_moment_told_in_both(utc, ahead):
-    day, clock = named(utc + ahead, dated=False)
-    assert offset(utc, clock, day) == ahead
+    day, clock = name_time(utc + ahead, dated=False)
+    assert utc_offset(utc, clock, day) == ahead
 
 
 def test_without_a_local_time_nobody_knows_how_far_a_site_is_ahead():
-    assert offset(MORNING, "", "") is None
-    assert offset(MORNING, "12:00", "Wednesday") is None
+    assert utc_offset(MORNING, "", "") is None
+    assert utc_offset(MORNING, "12:00", "Wednesday") is None

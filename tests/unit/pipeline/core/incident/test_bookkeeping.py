@@ -106,13 +106,13 @@ def test_a_visit_is_over_with_its_incident_unless_that_was_cut():
 
 
 def test_what_the_device_took_is_shared_out_among_the_incidents_that_are_open():
-    shares = energy.step(energy.Shares(), 10.0, ["inc-1"])
-    shares = energy.step(shares, 16.0, ["inc-1", "inc-2"])
-    shares = energy.step(shares, 20.0, ["inc-2"])
+    shares = energy.share_energy(energy.Shares(), 10.0, ["inc-1"])
+    shares = energy.share_energy(shares, 16.0, ["inc-1", "inc-2"])
+    shares = energy.share_energy(shares, 20.0, ["inc-2"])
     assert dict(shares.of) == {"inc-1": 3.0, "inc-2": 7.0}
-    assert dict(energy.forgotten(shares, "inc-1").of) == {"inc-2": 7.0}
-    assert energy.step(shares, 1.0, ["inc-2"]) == energy.Shares(1.0, shares.of)
-    assert energy.step(shares, 30.0, []) == energy.Shares(30.0, shares.of)
+    assert dict(energy.forget(shares, "inc-1").of) == {"inc-2": 7.0}
+    assert energy.share_energy(shares, 1.0, ["inc-2"]) == energy.Shares(1.0, shares.of)
+    assert energy.share_energy(shares, 30.0, []) == energy.Shares(30.0, shares.of)
 
 
 def question(incident="inc-1", priority=Priority.ROUTINE, since_s=0, within_s=30):

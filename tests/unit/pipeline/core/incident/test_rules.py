@@ -125,6 +125,6 @@ def test_a_rule_that_is_added_to_the_table_is_hit_told_and_said(monkeypatch):
     known = facts(rules_hit=made.rules, visits=1, dwell_s=0)
     assert made.rules == ("tail_gating",)
     assert told.data.topic == row.topic
-    assert "close behind another" in sentences.grammar(known)
-    assert grounding.fault("A person stands at the gate, close behind another.", known) == ""
+    assert "close behind another" in sentences.build_grammar(known)
+    assert grounding.find_fault("A person stands at the gate, close behind another.", known) == ""
     assert "tail gating" in templates.describe(known, "").summary

@@ -88,7 +88,7 @@ def read(text):
 )
 def test_what_permits_nothing_for_sure_says_why_and_stays_so_when_confirmed(reason, text):
     note = read(text)
-    permitting = [one for one in notes.confirmed(note, "allow").readings if one.effect == "allowed"]
+    permitting = [one for one in notes.confirm_note(note, "allow").readings if one.effect == "allowed"]
     assert not any(one.sure for one in permitting)
     assert all(any(reason in why for why in one.unclear) for one in note.readings if one.effect == "allowed")
 
@@ -142,7 +142,7 @@ def test_hours_that_may_be_others_silence_nothing_until_they_are_confirmed(reaso
     (half,) = read(text).readings
     assert any(reason in why for why in half.assumed)
     assert read(text).polarity == "none"
-    assert notes.confirmed(read(text), "allow").polarity == "allow"
+    assert notes.confirm_note(read(text), "allow").polarity == "allow"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_hours_that_are_clear_are_relied_on(text):
     ],
 )
 def test_what_nobody_can_rely_on_stays_doubtful_when_confirmed(reason, text):
-    note = notes.confirmed(read(text), "allow")
+    note = notes.confirm_note(read(text), "allow")
     permitting = [one for one in note.readings if one.effect == "allowed"]
     assert any(reason in why for one in permitting for why in one.unclear)
     assert not any(one.sure for one in permitting)
@@ -198,7 +198,7 @@ def test_negations_without_an_apostrophe_are_negations(text, allowed):
 def test_confirming_a_habit_makes_it_a_permission():
     note = read("Plumbers solder in the cellar on Mondays.")
     assert note.polarity == "none"
-    assert notes.confirmed(note, "allow").polarity == "allow"
+    assert notes.confirm_note(note, "allow").polarity == "allow"
 
 
 def test_what_forbids_is_followed_in_doubt():
@@ -333,7 +333,7 @@ def test_what_denies_wishes_jokes_or_asks_for_more_than_a_camera_sees_is_not_rel
 
 
 def effect(text, **changes):
-    return notes.effect(read(text).readings, fakes.facts(**changes))
+    return notes.apply_note(read(text).readings, fakes.facts(**changes))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def read(text):
 
 
 def effect(text, **changes):
-    return notes.effect(read(text).readings, fakes.facts(**changes))
+    return notes.apply_note(read(text).readings, fakes.facts(**changes))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def effect(text, **changes):
     ],
 )
 def test_a_note_is_read_as_allowing_or_forbidding(text, polarity):
-    assert notes.polarity_of(read(text).readings) == polarity
+    assert notes.read_polarity(read(text).readings) == polarity
 
 
 def test_a_reading_says_who_where_and_when():
@@ -125,11 +125,11 @@ def test_what_a_note_says_follows_from_times_and_stays(text, changes, outcome):
 @pytest.mark.parametrize("wanted", ["allow", "forbid", "except", "dual"])
 def test_the_polarity_that_was_confirmed_holds(wanted):
     for text in ("Trucks wait in the bay until 17:00.", "Nobody may be on the roof at night."):
-        assert notes.confirmed(read(text), wanted).polarity == wanted
+        assert notes.confirm_note(read(text), wanted).polarity == wanted
 
 
 def test_notes_that_say_the_opposite_are_found():
-    found = notes.contradictions([read("Dogs may run in the yard."), read("Dogs are not allowed in the yard.")])
+    found = notes.find_contradictions([read("Dogs may run in the yard."), read("Dogs are not allowed in the yard.")])
     assert [(one.one, one.other) for one in found] == [(0, 1)]
 
 
@@ -143,7 +143,7 @@ def test_notes_that_say_the_opposite_are_found():
     ],
 )
 def test_notes_about_others_elsewhere_or_at_other_times_do_not_contradict(one, other):
-    assert notes.contradictions([read(one), read(other)]) == []
+    assert notes.find_contradictions([read(one), read(other)]) == []
 
 
 def test_a_note_sums_up_its_halves():

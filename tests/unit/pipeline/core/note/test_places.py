@@ -26,8 +26,8 @@ SITE = Places(
 )
 
 
-def elsewhere(text, camera, zone):
-    return SITE.elsewhere(compile_note(text, LEXICON).readings, camera, zone)
+def is_elsewhere(text, camera, zone):
+    return SITE.is_elsewhere(compile_note(text, LEXICON).readings, camera, zone)
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def elsewhere(text, camera, zone):
     ],
 )
 def test_a_permission_holds_where_its_place_is(text, camera, zone, expected):
-    assert elsewhere(text, camera, zone) is expected
+    assert is_elsewhere(text, camera, zone) is expected

@@ -3,8 +3,8 @@
 import pytest
 
 from pipeline.core.note import when
-from pipeline.core.note.spoken_times.numbers import number
-from pipeline.core.note.spoken_times.reading import read
+from pipeline.core.note.time_words.numbers import read_number
+from pipeline.core.note.time_words.reading import read_times
 from pipeline.core.note.when import When
 from tests import fakes
 
@@ -12,7 +12,7 @@ WEEK = tuple(range(5))
 
 
 def hours(*spans):
-    return tuple(tuple(when.minutes(end) for end in span.split("-")) for span in spans)
+    return tuple(tuple(when.parse_clock(end) for end in span.split("-")) for span in spans)
 
 
 def at(weekday, clock, **changes):
@@ -93,15 +93,15 @@ def at(weekday, clock, **changes):
     ],
 )
 def test_a_time_is_read(text, expected):
-    assert read(text).when == expected
+    assert read_times(text).when == expected
 
 
 def test_what_cannot_be_checked_is_told():
-    assert read("not in summer, and never on 24 December").unread == ("in summer", "on 24 december")
+    assert read_times("not in summer, and never on 24 December").unread == ("in summer", "on 24 december")
 
 
 def test_what_was_read_is_blanked_out():
-    assert read("Trucks from 07:00 to 17:00 here").rest.split() == ["trucks", "from", "here"]
+    assert read_times("Trucks from 07:00 to 17:00 here").rest.split() == ["trucks", "from", "here"]
 
 
 @pytest.mark.parametrize(
@@ -119,60 +119,60 @@ def test_what_was_read_is_blanked_out():
     ],
 )
 def test_a_time_holds_or_not(text, weekday, clock, state):
-    assert when.state(read(text).when, at(weekday, clock)) == state
+    assert when.time_state(read_times(text).when, at(weekday, clock)) == state
 
 
 def test_a_prohibition_of_one_night_holds_on_both_its_days():
-    night = read("Friday 22:00-06:00").when
-    assert when.state(night, at("Friday", "05:00"), lenient=True) == "open"
+    night = read_times("Friday 22:00-06:00").when
+    assert when.time_state(night, at("Friday", "05:00"), lenient=True) == "open"
 
 
 def test_a_stay_is_over_its_limit_when_it_is_longer():
     limit = When(most_s=600)
-    assert when.state(limit, at("Monday", "10:00", dwell_s=600)) == "open"
-    assert when.state(limit, at("Monday", "10:00", dwell_s=601)) == "over"
+    assert when.time_state(limit, at("Monday", "10:00", dwell_s=600)) == "open"
+    assert when.time_state(limit, at("Monday", "10:00", dwell_s=601)) == "over"
 
 
 def test_a_limit_says_when_it_will_be_passed():
-    assert list(when.changes(When(most_s=600), at("Monday", "10:00", dwell_s=590))) == [11]
-    assert list(when.changes(When(most_s=600), at("Monday", "10:00", dwell_s=700))) == []
+    assert list(when.next_changes(When(most_s=600), at("Monday", "10:00", dwell_s=590))) == [11]
+    assert list(when.next_changes(When(most_s=600), at("Monday", "10:00", dwell_s=700))) == []
 
 
 def test_hours_say_when_they_begin_and_end():
     hours = When(hours=((480, 1020),))
-    assert sorted(when.changes(hours, at("Monday", "16:50"))) == [11 * 60, 15 * 3600 + 600]
-    assert list(when.changes(hours, at("", ""))) == []
+    assert sorted(when.next_changes(hours, at("Monday", "16:50"))) == [11 * 60, 15 * 3600 + 600]
+    assert list(when.next_changes(hours, at("", ""))) == []
     for left, told in ((660, "closed"), (600, "open")):
-        clock = when.clock(16 * 60 + 50 + left // 60)
-        assert when.state(hours, at("Monday", clock)) == told
+        clock = when.format_clock(16 * 60 + 50 + left // 60)
+        assert when.time_state(hours, at("Monday", clock)) == told
 
 
 def test_too_many_at_once_are_over_the_limit():
-    assert when.state(When(most=2), at("Monday", "10:00", count=3)) == "over"
+    assert when.time_state(When(most=2), at("Monday", "10:00", count=3)) == "over"
 
 
 def test_without_a_clock_nothing_is_known_of_hours():
-    assert when.state(When(weekdays=(0,)), at("", "")) == "unknown"
-    assert when.state(When(), at("", "")) == "open"
+    assert when.time_state(When(weekdays=(0,)), at("", "")) == "unknown"
+    assert when.time_state(When(), at("", "")) == "open"
 
 
 def test_lamps_by_day_do_not_mean_that_it_is_dark():
     dark = When(dark=True)
-    assert when.state(dark, at("Monday", "12:00", light="lit")) == "closed"
-    assert when.state(dark, at("Monday", "22:00", light="lit")) == "open"
+    assert when.time_state(dark, at("Monday", "12:00", light="lit")) == "closed"
+    assert when.time_state(dark, at("Monday", "22:00", light="lit")) == "open"
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("7", 7), ("fifteen", 15), ("二十三", 23), ("十", 10), ("两", 2), ("一百二十", 120), ("x", 0)]
 )
 def test_numbers_are_read_in_words(text, value):
-    assert number(text) == value
+    assert read_number(text) == value
 
 
 def test_the_share_of_a_week_is_known():
-    assert when.share(When()) == 1
-    assert when.share(When(weekdays=(5, 6))) == pytest.approx(2 / 7)
-    assert when.share(When(hours=hours("00:00-06:00"))) == pytest.approx(0.25)
+    assert when.week_share(When()) == 1
+    assert when.week_share(When(weekdays=(5, 6))) == pytest.approx(2 / 7)
+    assert when.week_share(When(hours=hours("00:00-06:00"))) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_the_share_of_a_week_is_known():
     ],
 )
 def test_what_is_written_like_a_time_or_a_limit_and_is_none_is_told_of(text, unread):
-    found = read(text)
+    found = read_times(text)
     assert found.unread == (unread,)
     assert all(end <= 24 * 60 for span in found.when.hours for end in span)
 
 
 @pytest.mark.parametrize("text", ["until 24:00", "at most 3 people", "people may walk up to the gate", "up to 10 min"])
 def test_a_time_or_a_limit_that_is_one_is_not_told_of(text):
-    assert read(text).unread == ()
+    assert read_times(text).unread == ()

@@ -54,7 +54,7 @@ def test_plurals_become_singulars(plural, singular):
 def test_every_group_is_of_known_classes_and_every_neighbour_a_known_place(lexicon):
     assert lexicon.vehicles
     assert lexicon.animals
-    assert lexicon.near("gate", "main gate")
+    assert lexicon.are_near("gate", "main gate")
 
 
 def test_a_group_of_an_unknown_class_is_refused_with_its_key(tmp_path):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.core.text import engine
-from pipeline.core.text.engine import SPAN, Stated, any_of, at_place, duration_matches, optional
+from pipeline.core.text.engine import SPAN, Claim, any_of, at_place, duration_matches, make_optional
 
 
 class Boats(NamedTuple):
@@ -19,26 +19,26 @@ class Boats(NamedTuple):
 
 PARTS = (
     lambda boats: any_of([f" {boats.number} boats"]),
-    lambda boats: optional(any_of([" wait", " lie"])) if boats.number else "",
+    lambda boats: make_optional(any_of([" wait", " lie"])) if boats.number else "",
     lambda boats: any_of([f" for {boats.minutes} minutes"]) if boats.minutes else "",
 )
 STEPS = (
-    engine.step_from(lambda rest, _: (rest, "" if rest.endswith(".") else "it is no sentence")),
-    engine.phrases(
+    engine.make_step(lambda rest, _: (rest, "" if rest.endswith(".") else "it is no sentence")),
+    engine.take_claims(
         (
-            Stated("how many", r"(\d+) boats", lambda said, boats: int(said[1]) == boats.number),
-            Stated("how long", SPAN, lambda said, boats: duration_matches(said, boats.minutes * 60, 1800.0)),
+            Claim("how many", r"(\d+) boats", lambda said, boats: int(said[1]) == boats.number),
+            Claim("how long", SPAN, lambda said, boats: duration_matches(said, boats.minutes * 60, 1800.0)),
         )
     ),
-    engine.words(lambda word, _: word in {"wait", "lie", "for"}, ".:"),
-    engine.signs(".", ".:"),
-    engine.each_told(lambda boats: {"how many": 1, "how long": int(boats.minutes > 0)}),
+    engine.check_words(lambda word, _: word in {"wait", "lie", "for"}, ".:"),
+    engine.check_signs(".", ".:"),
+    engine.check_frequencies(lambda boats: {"how many": 1, "how long": int(boats.minutes > 0)}),
 )
 
 
 def test_a_grammar_is_the_parts_that_have_something_to_say():
-    assert engine.grammar(Boats(2, 5), PARTS) == 'start: " 2 boats" ((" wait" | " lie"))? " for 5 minutes" "."'
-    assert engine.grammar(Boats(0, 0), PARTS) == 'start: " 0 boats" "."'
+    assert engine.build_grammar(Boats(2, 5), PARTS) == 'start: " 2 boats" ((" wait" | " lie"))? " for 5 minutes" "."'
+    assert engine.build_grammar(Boats(0, 0), PARTS) == 'start: " 0 boats" "."'
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_a_grammar_is_the_parts_that_have_something_to_say():
     ],
 )
 def test_a_sentence_says_every_fact_once_and_nothing_else(sentence, fault):
-    assert engine.fault(sentence, Boats(2, 5), STEPS) == fault
+    assert engine.find_fault(sentence, Boats(2, 5), STEPS) == fault
 
 
 def test_the_first_fault_ends_the_reading():
     read = []
-    steps = (engine.step_from(lambda rest, _: (rest, "no")), engine.step_from(lambda rest, _: (read.append(rest), "")))
-    assert engine.fault("x.", None, steps) == "no"
+    steps = (engine.make_step(lambda rest, _: (rest, "no")), engine.make_step(lambda rest, _: (read.append(rest), "")))
+    assert engine.find_fault("x.", None, steps) == "no"
     assert read == []
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.detectors import COCO_LABELS
 from pipeline.core.events import Analysis
-from pipeline.core.text.templates import describe, duration
+from pipeline.core.text.templates import describe, short_duration
 from tests.fakes import facts
 
 
@@ -44,7 +44,7 @@ def test_a_title_names_who_and_where(label, count, expected):
     ],
 )
 def test_a_duration_is_told_as_people_do(seconds, expected):
-    assert duration(seconds) == expected
+    assert short_duration(seconds) == expected
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ BOX = (0.4, 0.4, 0.5, 0.8)
 
 def found(**camera):
     settings = fakes.settings(cameras={"gate": {"source": "synthetic://"} | camera})
-    return list(outcomes.outcomes(settings, BOOK))
+    return list(outcomes.find_outcomes(settings, BOOK))
 
 
 def actions(kind, time, place="gate", **camera):
@@ -60,7 +60,7 @@ def test_hours_over_midnight_are_shut_by_day():
 
 
 def test_what_nobody_is_ever_told_of_is_named():
-    silent = outcomes.silent(found())
+    silent = outcomes.find_quiet_kinds(found())
     assert silent == {("gate", "gate"): ("a vehicle", "an animal", "unnamed movement")}
 
 
@@ -101,7 +101,7 @@ def placed(course):
 
 
 def tags():
-    with np.load(catalog.path("conse-minilm"), allow_pickle=False) as table:
+    with np.load(catalog.model_path("conse-minilm"), allow_pickle=False) as table:
         return tuple(map(str, table["tags"]))
 
 

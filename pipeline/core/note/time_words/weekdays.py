@@ -1,4 +1,4 @@
-"""Days of the week."""
+"""Read days of the week."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.note.when import WEEKDAYS
 
 if TYPE_CHECKING:
-    from pipeline.core.note.spoken_times.scratch import Scratch
+    from pipeline.core.note.time_words.state import ReadingState
 
 DAY_NAME = r"(?:mon|tues?|wednes|wed|thurs?|thur|thu|fri|satur|sat|sun)(?:day)?"
 _DAY_NAMES = {
@@ -36,32 +36,32 @@ _NOT_ON = re.compile(
 )
 
 
-def read_weekdays(scratch: Scratch) -> None:
-    """Read days of the week, and those that are left out."""
+def read_weekdays(state: ReadingState) -> None:
+    """Read days of the week, without those that are excluded."""
     named: set[int] = set()
     without: set[int] = set()
 
     def add(found: re.Match[str], days: set[int]) -> None:
-        (without if _NOT_ON.search(scratch.rest[: found.start()].rstrip() + " ") else named).update(days)
+        (without if _NOT_ON.search(state.rest[: found.start()].rstrip() + " ") else named).update(days)
 
     for pattern in (_DAYS_RANGE, _DAYS_RANGE_SHORT, _DAYS_RANGE_ZH):
-        for found in scratch.take(pattern):
-            first, last = _day(found["a"]), _day(found["b"])
+        for found in state.take(pattern):
+            first, last = _day_number(found["a"]), _day_number(found["b"])
             add(found, {(first + step) % 7 for step in range((last - first) % 7 + 1)})
-    for found in scratch.take(_DAYS_KIND):
-        scratch.always |= bool(found["all"] or found["all_zh"])
+    for found in state.take(_DAYS_KIND):
+        state.always |= bool(found["all"] or found["all_zh"])
         kind = next(name for name, text in found.groupdict().items() if text).partition("_")[0]
         add(found, {"work": set(range(5)), "end": {5, 6}, "all": set(range(7))}[kind])
-    for found in scratch.take(_DAYS_ONE):
-        add(found, {_day(found["a"])})
-    for found in scratch.take(_DAYS_ONE_ZH):
+    for found in state.take(_DAYS_ONE):
+        add(found, {_day_number(found["a"])})
+    for found in state.take(_DAYS_ONE_ZH):
         add(found, {_DAY_ZH[one] for one in found["a"] if one in _DAY_ZH})
     if without:
         named = (named or set(range(7))) - without
-    scratch.days = named
+    state.days = named
 
 
-def _day(name: str) -> int:
+def _day_number(name: str) -> int:
     if name in _DAY_ZH:
         return _DAY_ZH[name]
     return next(at for at, full in enumerate(WEEKDAYS) if full.startswith(name[:3]))

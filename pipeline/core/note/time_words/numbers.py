@@ -1,4 +1,4 @@
-"""Numbers in digits and in words."""
+"""Read numbers in digits and in words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NUMBER = r"(?:\d+|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
 NUMBER_ZH = r"(?:\d+|[零〇一二两三四五六七八九十百]+)"
 
 
-def number(text: str) -> int:
-    """A number in digits, in English or in Chinese words; 0 where it is none."""
+def read_number(text: str) -> int:
+    """Read a number in digits, English or Chinese words; 0 if it is none."""
     if text.isdecimal():
         return int(text)
     if text in _NUMBERS:
         return _NUMBERS[text]
     if "百" in text:
         before, _, after = text.partition("百")
-        return 100 * (_DIGITS.get(before, 1)) + number(after.lstrip("零"))
+        return 100 * (_DIGITS.get(before, 1)) + read_number(after.lstrip("零"))
     if "十" in text:
         before, _, after = text.partition("十")
         return 10 * (_DIGITS.get(before, 1)) + _DIGITS.get(after, 0)

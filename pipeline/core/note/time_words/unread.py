@@ -1,14 +1,14 @@
-"""Times that no camera can keep to (seasons, dates, plans for once), and what only looks like a time."""
+"""Find times that cannot be checked (seasons, dates, single plans), and texts that only look like times."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pipeline.core.note.spoken_times.weekdays import DAY_NAME
+from pipeline.core.note.time_words.weekdays import DAY_NAME
 
 if TYPE_CHECKING:
-    from pipeline.core.note.spoken_times.scratch import Scratch
+    from pipeline.core.note.time_words.state import ReadingState
 
 _SEASONS = re.compile(
     r"\b(?:in|during|until|till|from|since|after|before|by|of|this|next|last)\s+(?:the\s+)?"
@@ -53,11 +53,11 @@ NO_CLOCK = re.compile(r"(?<!\d)(?:(?:2[5-9]|[3-9]\d):\d\d|24:(?!00)\d\d|\d{1,2}:
 NO_LIMIT = re.compile(r"\b(?:at most|no more than|not more than|up to|a maximum of) [^\s\w]*[^\Wa-z\u4e00-\u9fff]\S*")
 
 
-def read_impossible(scratch: Scratch, pattern: re.Pattern[str]) -> None:
-    """Tell of what is written like a time or a limit and is none, so that nobody takes it for read."""
-    scratch.unread.extend(found[0].strip() for found in scratch.take(pattern))
+def read_impossible(state: ReadingState, pattern: re.Pattern[str]) -> None:
+    """Record matches that look like a time or a limit and are invalid, so that the author sees them."""
+    state.unread.extend(found[0].strip() for found in state.take(pattern))
 
 
-def read_unread(scratch: Scratch) -> None:
-    """Take out what no camera can keep to."""
-    scratch.unread += [found[0].strip() for found in scratch.take(_SEASONS)]
+def read_unread(state: ReadingState) -> None:
+    """Record and blank out times that cannot be checked."""
+    state.unread += [found[0].strip() for found in state.take(_SEASONS)]

@@ -1,4 +1,4 @@
-"""A sentence while its times are read: what was read is blanked out, so that nothing is read twice."""
+"""The state of reading times: the rest of the text, and what was read so far."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pipeline.core.note.when import Span
 
 
-class Scratch:
-    """A text in which what was read is blanked out, and what was read so far."""
+class ReadingState:
+    """A text whose times are blanked out as they are read, so that nothing is read twice, and these times."""
 
     def __init__(self, text: str) -> None:
         self.rest = text.lower() if len(text.lower()) == len(text) else text
@@ -22,28 +22,28 @@ class Scratch:
         self.days: set[int] = set()
         self.spans: list[Span] = []
         self.parts: list[Span] = []
-        self.open_ended = False  # only one end of a span was said
+        self.one_ended = False  # only one end of a span was said
         self.values: dict[str, int] = {}
         self.dark: bool | None = None
         self.outside = False
-        self.always = False  # said outright; without a word it is meant as well
-        self.guessed: list[str] = []  # hours that may be another half of the day
+        self.always = False  # said outright
+        self.guesses: list[str] = []  # hours that may be in the morning or in the evening
 
     def take(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield what fits a pattern, and blank it out."""
+        """Yield the matches of a pattern, and blank them out."""
         for found in list(pattern.finditer(self.rest)):
             yield found
             self.rest = self.rest[: found.start()] + " " * len(found[0]) + self.rest[found.end() :]
 
-    def put(self, pattern: re.Pattern[str], make: Callable[[re.Match[str]], str]) -> None:
-        """Write something else in place of what fits a pattern; never longer than a later blank can hide."""
+    def replace(self, pattern: re.Pattern[str], make: Callable[[re.Match[str]], str]) -> None:
+        """Replace the matches of a pattern in the rest of the text."""
         self.rest = pattern.sub(make, self.rest)
 
-    def when(self) -> When:
-        """All that was read, with contradictions settled: an exact span before a part of the day."""
-        spans = _halved(self.spans, self.parts) if not self.open_ended else self.spans
-        if self.parts and (not spans or self.open_ended):
-            spans = _crossed(self.parts, spans) if spans else self.parts
+    def make_when(self) -> When:
+        """Combine what was read; an exact span has priority over a part of the day."""
+        spans = _choose_half_day(self.spans, self.parts) if not self.one_ended else self.spans
+        if self.parts and (not spans or self.one_ended):
+            spans = _complete_span(self.parts, spans) if spans else self.parts
         days = () if len(self.days) == len(WEEKDAYS) else tuple(sorted(self.days))
         return When(
             weekdays=days,
@@ -54,8 +54,8 @@ class Scratch:
         )
 
 
-def _halved(spans: list[Span], parts: list[Span]) -> list[Span]:
-    """`in the evening between 7 and 9`: hours of the half of the day that was named."""
+def _choose_half_day(spans: list[Span], parts: list[Span]) -> list[Span]:
+    """Move a span into the named half of the day: `in the evening between 7 and 9`."""
     if len(spans) != 1 or len(parts) != 1:
         return spans
     start, end = spans[0]
@@ -69,7 +69,7 @@ def _halved(spans: list[Span], parts: list[Span]) -> list[Span]:
     )
 
 
-def _crossed(parts: list[Span], spans: list[Span]) -> list[Span]:
-    """`in the evening until 21:30`: the part of the day gives the end that was not said."""
+def _complete_span(parts: list[Span], spans: list[Span]) -> list[Span]:
+    """Complete a one-ended span with a part of the day: `in the evening until 21:30`."""
     (begin, end), (start, stop) = parts[0], spans[0]
     return [(begin, stop) if start == DAWN else (start, end)]

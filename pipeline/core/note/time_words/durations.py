@@ -1,14 +1,14 @@
-"""How long, how many at once, and how often."""
+"""Read durations, numbers of things, and how often something happens."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pipeline.core.note.spoken_times.numbers import HOUR_WORD, NUMBER, NUMBER_ZH, number
+from pipeline.core.note.time_words.numbers import HOUR_WORD, NUMBER, NUMBER_ZH, read_number
 
 if TYPE_CHECKING:
-    from pipeline.core.note.spoken_times.scratch import Scratch
+    from pipeline.core.note.time_words.state import ReadingState
 
 _UNIT = r"(?P<unit>seconds?|secs?|s|minutes?|mins?|min|hours?|hrs?|h)\b"
 _DURATION = re.compile(
@@ -31,23 +31,23 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "秒": 1, "分": 60, "小": 3600, "钟":
 _SHARES = {"half": 1800, "a quarter": 900, "three": 2700, "半": 1800, "一刻": 900, "三刻": 2700}
 
 
-def read_durations(scratch: Scratch) -> None:
-    """Read how long a stay may be; what cannot be told before it is over is left unread."""
+def read_durations(state: ReadingState) -> None:
+    """Read the longest allowed stay; a shortest stay is left unread, as it is known only at the end."""
     for pattern in (_DURATION, _DURATION_ZH):
-        for found in scratch.take(pattern):
-            before = scratch.rest[: found.start()].rstrip()
+        for found in state.take(pattern):
+            before = state.rest[: found.start()].rstrip()
             if before.endswith(("every", "each", "per", "每", "每隔")):
                 continue
-            if found["least"]:  # how long it has to be, which nobody can tell before
-                scratch.unread.append(found[0].strip())
-            elif seconds := _seconds(found):
-                if scratch.values.setdefault("most_s", seconds) != seconds:
-                    scratch.unread.append(f"{found[0].strip()}, a second limit")
+            if found["least"]:  # a shortest stay is known only at its end
+                state.unread.append(found[0].strip())
+            elif seconds := _read_seconds(found):
+                if state.values.setdefault("most_s", seconds) != seconds:
+                    state.unread.append(f"{found[0].strip()}, a second limit")
             else:
-                scratch.unread.append(found[0].strip())
+                state.unread.append(found[0].strip())
 
 
-def _seconds(found: re.Match[str]) -> int:
+def _read_seconds(found: re.Match[str]) -> int:
     size = _SECONDS[(found.groupdict().get("unit") or "h")[0]]
     if half := found["half"]:
         if half.startswith("半分"):
@@ -55,7 +55,7 @@ def _seconds(found: re.Match[str]) -> int:
         return round(next(value for start, value in _SHARES.items() if half.startswith(start)) * size / 3600)
     if "." in found["n"] or "," in found["n"]:
         return round(float(found["n"].replace(",", ".")) * size)
-    return number(found["n"]) * size + (size // 2 if found["and"] else 0)
+    return read_number(found["n"]) * size + (size // 2 if found["and"] else 0)
 
 
 _MOST = re.compile(
@@ -77,17 +77,17 @@ _MOST = re.compile(
 )
 
 
-def read_counts(scratch: Scratch) -> None:
-    """Read how many there may be at once."""
-    for found in scratch.take(_MOST):
+def read_counts(state: ReadingState) -> None:
+    """Read the allowed numbers of things at once."""
+    for found in state.take(_MOST):
         for name, text in found.groupdict().items():
             if not text:
                 continue
-            if not number(text):  # none at all is no number to be kept to
-                scratch.unread.append(found[0].strip())
+            if not read_number(text):  # zero is no limit
+                state.unread.append(found[0].strip())
                 continue
             kind = "most" if name.startswith("most") else "least"
-            scratch.values[kind] = number(text) + (1 if name.startswith("over") else 0)
+            state.values[kind] = read_number(text) + (1 if name.startswith("over") else 0)
 
 
 _EVERY = re.compile(
@@ -98,7 +98,7 @@ _EVERY = re.compile(
 )
 
 
-def read_every(scratch: Scratch) -> None:
-    """Read `every full hour`, `every half hour`."""
-    for found in scratch.take(_EVERY):
-        scratch.values["every_min"] = 30 if found["half"] or found["zhalf"] else 60
+def read_every(state: ReadingState) -> None:
+    """Read `every full hour` and `every half hour`."""
+    for found in state.take(_EVERY):
+        state.values["every_min"] = 30 if found["half"] or found["zhalf"] else 60

@@ -1,14 +1,14 @@
-"""From one time to another, parts of the day, and what holds at any time."""
+"""Read spans of hours, parts of the day, and words for any time."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pipeline.core.note.when import DAWN, DAY, NOON, minutes
+from pipeline.core.note.when import DAWN, DAY, NOON, parse_clock
 
 if TYPE_CHECKING:
-    from pipeline.core.note.spoken_times.scratch import Scratch
+    from pipeline.core.note.time_words.state import ReadingState
     from pipeline.core.note.when import Span
 
 _T = r"(\d{1,2}:\d\d)"
@@ -33,28 +33,28 @@ _AT = re.compile(rf"\b(?:at|around|about)\s+{_T}|{_T}")
 _AROUND_MIN = 30
 
 
-def read_spans(scratch: Scratch) -> None:
-    """Read from when to when, by the clock."""
-    for found in scratch.take(_BETWEEN):
-        scratch.outside |= bool(_OUTSIDE.search(scratch.rest[: found.start()].rstrip() + " "))
-        scratch.spans.append((minutes(found[1]), minutes(found[2])))
+def read_spans(state: ReadingState) -> None:
+    """Read spans of hours."""
+    for found in state.take(_BETWEEN):
+        state.outside |= bool(_OUTSIDE.search(state.rest[: found.start()].rstrip() + " "))
+        state.spans.append((parse_clock(found[1]), parse_clock(found[2])))
     single: list[Span] = []
-    for found in scratch.take(_BEFORE):
-        end = minutes(next(text for text in found.groups() if text))
+    for found in state.take(_BEFORE):
+        end = parse_clock(next(text for text in found.groups() if text))
         single.append((DAWN if end > DAWN else NOON, end))
-    for found in scratch.take(_AFTER):
-        start = minutes(next(text for text in found.groups() if text))
+    for found in state.take(_AFTER):
+        start = parse_clock(next(text for text in found.groups() if text))
         single.append((start, DAWN - 1 if start >= DAWN else NOON))
-    scratch.open_ended = bool(single) and not scratch.spans
-    scratch.spans += [(max(single)[0], min(single)[1])] if _both(single) else single
-    for found in scratch.take(_AT):
-        at = minutes(next(text for text in found.groups() if text))
-        if not scratch.spans:
-            scratch.spans.append(((at - _AROUND_MIN) % DAY, (at + _AROUND_MIN) % DAY))
+    state.one_ended = bool(single) and not state.spans
+    state.spans += [(max(single)[0], min(single)[1])] if _is_one_span(single) else single
+    for found in state.take(_AT):
+        at = parse_clock(next(text for text in found.groups() if text))
+        if not state.spans:
+            state.spans.append(((at - _AROUND_MIN) % DAY, (at + _AROUND_MIN) % DAY))
 
 
-def _both(single: list[Span]) -> bool:
-    """`after 8:00 and before 10:00` is one span."""
+def _is_one_span(single: list[Span]) -> bool:
+    """Tell whether two one-ended spans are one span: `after 8:00 and before 10:00`."""
     return len(single) == 2 and single[0][0] == DAWN and single[1][1] == DAWN - 1 and single[1][0] < single[0][1]  # noqa: PLR2004
 
 
@@ -74,7 +74,7 @@ _PARTS_OF_DAY: tuple[tuple[Span, str], ...] = (
     ((21 * 60, 6 * 60 - 1),  _NIGHTS),
     ((21 * 60, 6 * 60 - 1),  r"夜间|夜里|夜晚|深夜|晚上|晚间|半夜"),
     ((0, 5 * 60),            r"凌晨"),
-    ((0, 12 * 60 - 1),       r"(?<=  )a\.?m\b\.?"),  # saturdays am; the day is blanked out by now
+    ((0, 12 * 60 - 1),       r"(?<=  )a\.?m\b\.?"),  # `saturdays am`; the day is already blanked out
     ((12 * 60, 24 * 60 - 1), r"(?<=  )p\.?m\b\.?"),
 )
 # fmt: on
@@ -112,25 +112,25 @@ _ROUND_THE_CLOCK = re.compile(
 )
 
 
-def read_round_the_clock(scratch: Scratch) -> None:
-    """Take it before it looks like a stay of a day."""
-    for _ in scratch.take(_ROUND_THE_CLOCK):
-        scratch.always = True
+def read_round_the_clock(state: ReadingState) -> None:
+    """Read `24 hours a day`, before it is read as a duration."""
+    for _ in state.take(_ROUND_THE_CLOCK):
+        state.always = True
 
 
-def read_parts(scratch: Scratch) -> None:
-    """Read parts of the day, daylight, and what holds always."""
-    for _ in scratch.take(_ALWAYS):
-        scratch.always = True
-    for found in scratch.take(_BREAKS):
-        if not scratch.spans:  # with its hours beside it, the word adds nothing
-            scratch.unread.append(found[0].strip())
-    for _ in scratch.take(_LIGHT):
-        scratch.dark = False
-    for _ in scratch.take(_DARK):
-        scratch.dark = True
-    for _ in scratch.take(_AFTER_HOURS):
-        scratch.parts += [] if scratch.spans else [(18 * 60, 7 * 60)]
+def read_parts(state: ReadingState) -> None:
+    """Read parts of the day, daylight, and words for any time."""
+    for _ in state.take(_ALWAYS):
+        state.always = True
+    for found in state.take(_BREAKS):
+        if not state.spans:  # with hours given, the word adds nothing
+            state.unread.append(found[0].strip())
+    for _ in state.take(_LIGHT):
+        state.dark = False
+    for _ in state.take(_DARK):
+        state.dark = True
+    for _ in state.take(_AFTER_HOURS):
+        state.parts += [] if state.spans else [(18 * 60, 7 * 60)]
     for pattern, span in _PARTS:
-        for _ in scratch.take(pattern):
-            scratch.parts.append(span)
+        for _ in state.take(pattern):
+            state.parts.append(span)
