@@ -22,15 +22,16 @@ def models() -> None:
 
 
 @models.command("list")
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_list(state_dir: Path | None, as_json: bool) -> None:
+def models_list(config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
     from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    view.show(models.listing(open_site(None, state_dir)), as_json=as_json)
+    view.show(models.listing(open_site(config, state_dir)), as_json=as_json)
 
 
 @models.command("pull")
@@ -41,6 +42,7 @@ def models_list(state_dir: Path | None, as_json: bool) -> None:
 @options.recipe
 @options.lora
 @options.again
+@options.folder_config
 @options.state_dir
 @options.as_json
 @options.quiet
@@ -52,6 +54,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     recipe: str,
     lora: Path | None,
     force: bool,
+    config: Path | None,
     state_dir: Path | None,
     as_json: bool,
     quiet: bool,
@@ -64,7 +67,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 
     wish = models.wish(recipe, lora, again=force)
     with cleared_up(), fetching(quiet=quiet) as report:
-        found = models.pull(open_site(None, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, report=report)
+        found = models.pull(open_site(config, state_dir), name, wish, hub=hub, sha256=sha256, keep=keep, report=report)
     view.show_made(found, as_json=as_json)
 
 
@@ -105,10 +108,11 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import models as view
     from pipeline.view.progress import fetching
 
+    config = encoder.pop("config")
     if target:
         if name or recipe or lora:
             fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        site = open_site(encoder.pop("config"), state_dir)
+        site = open_site(config, state_dir)
         encoders.convert(site, file, target, encoder, again=force, as_json=as_json, quiet=quiet)
         return
     context = click.get_current_context()
@@ -119,37 +123,39 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
     wish = models.wish(recipe, lora, again=force)
     with cleared_up(), fetching(quiet=quiet) as report:
-        found = models.convert(open_site(None, state_dir), Path(file), name, wish, report)
+        found = models.convert(open_site(config, state_dir), Path(file), name, wish, report)
     view.show_made(found, as_json=as_json)
 
 
 @models.command("verify")
 @click.argument("name", default="")
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
+def models_verify(name: str, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
     from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
-    found = models.verify(open_site(None, state_dir), name)
+    found = models.verify(open_site(config, state_dir), name)
     view.show_checked(found, as_json=as_json)
     sys.exit(DAMAGED if any(one.problems for one in found) else WHOLE)
 
 
 @models.command("use")
 @click.argument("name", shell_complete=completing.models)
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
+def models_use(name: str, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.app import models
     from pipeline.app.site import open_site
     from pipeline.view import models as view
 
     with cleared_up():
-        used = models.use(open_site(None, state_dir), name)
+        used = models.use(open_site(config, state_dir), name)
     view.show_used(used, as_json=as_json)
 
 

@@ -103,6 +103,9 @@ def own_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         link, folder = path.lstat(), path.stat()
+    except FileExistsError as error:
+        what = "a link to what is not there" if path.is_symlink() else "a file, not a folder"
+        raise RunDirectoryError(f"{path}: is {what}: {remedy}") from error
     except OSError as error:
         raise RunDirectoryError(f"{path}: {error.strerror}: {remedy}") from error
     if folder.st_uid != os.geteuid() or link.st_uid not in {os.geteuid(), 0}:
