@@ -71,7 +71,8 @@ def search(path: Path, query: str) -> Search:
     reader = Reader(path)
     rows = list(featured(reader))
     if not rows:
-        raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
+        why = "no incident in it has features: they come with `incident.end` where there are tags"
+        raise ConfigError("; ".join((f"{path}: {why}", *reader.complaints())))
     lexicon = words.load(config_file("words.toml"))
     finder = TextSearch(TagTable.load(catalog.verified("conse-minilm")), lexicon, open_sentences())
     meant = finder.meant(query)
