@@ -150,6 +150,9 @@ def replace(path: Path, data: bytes, mode: int = 0o640) -> None:
             file.flush()
             os.fsync(descriptor)
         part.rename(path)
+    except OSError as error:  # of a full disk: it names no file
+        error.filename = error.filename or str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
     sync_folder(path.parent)
