@@ -40,6 +40,9 @@ def main() -> int:
         print(__doc__)
         return 0
     bench, *arguments = sys.argv[1:]
+    if bench not in (there := benches()):
+        print(f"no benchmark `{bench}`: there are {', '.join(there)}", file=sys.stderr)
+        return 2
     values, status = _run(bench, arguments)
     if values is None:
         print(f"tests.bench.{bench} printed no JSON object as its last line: nothing is kept", file=sys.stderr)
@@ -49,6 +52,12 @@ def main() -> int:
     ROWS.write_text(text, encoding="utf-8")
     PAGE.write_text(page(read()), encoding="utf-8")
     return status
+
+
+def benches() -> list[str]:
+    """Return the names of the benchmarks: the modules of tests/bench that can be run."""
+    files = sorted((ROOT / "tests" / "bench").glob("*.py"))
+    return [file.stem for file in files if "__main__" in file.read_text(encoding="utf-8")]
 
 
 def read() -> list[dict]:

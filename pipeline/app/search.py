@@ -71,7 +71,8 @@ def search(path: Path, query: str) -> SearchResult:
     reader = Reader(path)
     rows = list(read_features(reader))
     if not rows:
-        raise ConfigError(f"{path}: no incident in it has features: they come with `incident.end` where there are tags")
+        why = "no incident in it has features: they come with `incident.end` where there are tags"
+        raise ConfigError("; ".join((f"{path}: {why}", *reader.complaints())))
     lexicon = words.load(config_file("words.toml"))
     finder = TextSearch(TagTable.load(catalog.verified_path("conse-minilm")), lexicon, open_sentences())
     meant = finder.understand(query)

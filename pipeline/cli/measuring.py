@@ -24,11 +24,19 @@ def evaluate() -> None:
 @click.option("--set", "path", type=options.EXISTING, help="Incidents of your own: JSON lines with `id` and `facts`.")
 @click.option("--free", is_flag=True, help="Without the grammar of facts: what it keeps from being said.")
 @click.option("--threads", type=click.IntRange(1), help="Compute threads. Default: as the daemon has it here.")
+@options.folder_config
 @options.state_dir
 @options.as_json
 @options.quiet
 def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
-    name: str, path: Path | None, free: bool, threads: int | None, state_dir: Path | None, as_json: bool, quiet: bool
+    name: str,
+    path: Path | None,
+    free: bool,
+    threads: int | None,
+    config: Path | None,
+    state_dir: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Let the model NAME, or the one in use, tell incidents; count which sentences may be shown."""
     from pipeline.app.site import Site
@@ -37,7 +45,7 @@ def eval_summaries(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view.progress import show_count
 
     with show_count("telling", quiet=quiet) as report:
-        found = evaluate_summaries(Site(None, state_dir), path, model=name, threads=threads, free=free, report=report)
+        found = evaluate_summaries(Site(config, state_dir), path, model=name, threads=threads, free=free, report=report)
     view.show(found, as_json=as_json)
 
 
@@ -100,6 +108,7 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
 
 @bench.command("llm", epilog=EXITS)
 @click.argument("model", default="")
+@options.folder_config
 @options.state_dir
 @click.option("--threads", default="", callback=_numbers, help="E.g. 1,2. Default: one, all cores but one, all.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True, help="Of which medians are told.")
@@ -112,6 +121,7 @@ def _numbers(_: click.Context, __: click.Parameter, text: str) -> tuple[int, ...
 @options.quiet
 def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     model: str,
+    config: Path | None,
     state_dir: Path | None,
     threads: tuple[int, ...],
     rounds: int,
@@ -130,5 +140,5 @@ def bench_llm(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view.progress import show_measurement
 
     with clean_up_on_signal(), show_measurement(quiet=quiet) as report:
-        found = bench.measure(Site(None, state_dir), model, out, threads=threads, rounds=rounds, report=report)
+        found = bench.measure(Site(config, state_dir), model, out, threads=threads, rounds=rounds, report=report)
     view.show(found, as_json=as_json)

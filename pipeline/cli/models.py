@@ -22,15 +22,16 @@ def models() -> None:
 
 
 @models.command("list")
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_list(state_dir: Path | None, as_json: bool) -> None:
+def models_list(config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Show which models are installed, which can be pulled, and the recipes."""
     from pipeline.app import models
     from pipeline.app.site import Site
     from pipeline.view import models as view
 
-    view.show(models.list_models(Site(None, state_dir)), as_json=as_json)
+    view.show(models.list_models(Site(config, state_dir)), as_json=as_json)
 
 
 @models.command("pull")
@@ -41,6 +42,7 @@ def models_list(state_dir: Path | None, as_json: bool) -> None:
 @options.recipe
 @options.lora
 @options.again
+@options.folder_config
 @options.state_dir
 @options.as_json
 @options.quiet
@@ -52,6 +54,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
     recipe: str,
     lora: Path | None,
     force: bool,
+    config: Path | None,
     state_dir: Path | None,
     as_json: bool,
     quiet: bool,
@@ -64,7 +67,7 @@ def models_pull(  # noqa: PLR0917  # click calls it by keyword
 
     conversion = models.conversion_options(recipe, lora, again=force)
     with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
-        found = models.pull(Site(None, state_dir), name, conversion, hub=hub, sha256=sha256, keep=keep, report=report)
+        found = models.pull(Site(config, state_dir), name, conversion, hub=hub, sha256=sha256, keep=keep, report=report)
     view.show_made(found, as_json=as_json)
 
 
@@ -107,10 +110,11 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
     from pipeline.view import models as view
     from pipeline.view.progress import show_fetch
 
+    config = encoder.pop("config")
     if target:
         if name or recipe or lora:
             fail("--name, --recipe and --lora are for language models: leave them, or leave --target", USAGE)
-        site = Site(encoder.pop("config"), state_dir)
+        site = Site(config, state_dir)
         encoders.convert(site, file, target, encoder, again=force, as_json=as_json, quiet=quiet)
         return
     context = click.get_current_context()
@@ -121,37 +125,39 @@ def models_convert(  # noqa: PLR0917  # click calls it by keyword
         fail(f"{file}: no such file; for an encoder that comes with the package say --target", USAGE)
     conversion = models.conversion_options(recipe, lora, again=force)
     with clean_up_on_signal(), show_fetch(quiet=quiet) as report:
-        found = models.convert(Site(None, state_dir), Path(file), name, conversion, report)
+        found = models.convert(Site(config, state_dir), Path(file), name, conversion, report)
     view.show_made(found, as_json=as_json)
 
 
 @models.command("verify")
 @click.argument("name", default="")
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_verify(name: str, state_dir: Path | None, as_json: bool) -> None:
+def models_verify(name: str, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Read the files of the model NAME, or NAME/VERSION, or of all, and compare their hashes."""
     from pipeline.app import models
     from pipeline.app.site import Site
     from pipeline.view import models as view
 
-    found = models.verify(Site(None, state_dir), name)
+    found = models.verify(Site(config, state_dir), name)
     view.show_checked(found, as_json=as_json)
     sys.exit(DAMAGED if any(one.problems for one in found) else WHOLE)
 
 
 @models.command("use")
 @click.argument("name", shell_complete=completing.complete_models)
+@options.folder_config
 @options.state_dir
 @options.as_json
-def models_use(name: str, state_dir: Path | None, as_json: bool) -> None:
+def models_use(name: str, config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Try the model NAME, or NAME/VERSION, out; if it answers, the daemon uses it from its next start."""
     from pipeline.app import models
     from pipeline.app.site import Site
     from pipeline.view import models as view
 
     with clean_up_on_signal():
-        used = models.use(Site(None, state_dir), name)
+        used = models.use(Site(config, state_dir), name)
     view.show_used(used, as_json=as_json)
 
 

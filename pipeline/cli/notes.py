@@ -62,15 +62,16 @@ def notes_add(  # noqa: PLR0917  # click calls it by keyword
 
 
 @notes.command("list")
+@options.folder_config
 @options.state_dir
 @options.as_json
-def notes_list(state_dir: Path | None, as_json: bool) -> None:
+def notes_list(config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Show every note with what was read of it."""
     from pipeline.app import notes
     from pipeline.app.site import Site
     from pipeline.view import notes as view
 
-    view.print_list(notes.read_notes(Site(None, state_dir)), as_json=as_json)
+    view.print_list(notes.read_notes(Site(config, state_dir)), as_json=as_json)
 
 
 @notes.command("check")
@@ -106,15 +107,16 @@ def notes_check(  # noqa: PLR0917  # click calls it by keyword
 
 @notes.command("remove")
 @click.argument("identifiers", metavar="ID...", nargs=-1, required=True, shell_complete=completing.complete_notes)
+@options.folder_config
 @options.state_dir
 @options.as_json
-def notes_remove(identifiers: tuple[str, ...], state_dir: Path | None, as_json: bool) -> None:
+def notes_remove(identifiers: tuple[str, ...], config: Path | None, state_dir: Path | None, as_json: bool) -> None:
     """Forget the notes ID, such as n3; all of them or, where one is not there, none."""
     from pipeline.app import notes
     from pipeline.app.site import Site
     from pipeline.view import notes as view
 
-    notes.remove(Site(None, state_dir), identifiers)
+    notes.remove(Site(config, state_dir), identifiers)
     view.print_removed(identifiers, as_json=as_json)
 
 

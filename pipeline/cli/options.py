@@ -23,6 +23,7 @@ state_dir = click.option(
 config = click.option(
     "--config", type=EXISTING, help="A configuration file: its zones, and its rule table if it has one."
 )
+folder_config = click.option("--config", type=EXISTING, help="A configuration file: its state folder.")
 as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 recipe = click.option("--recipe", default="", help="How weights are stored; `pipeline models list` names the recipes.")
 lora = click.option("--lora", type=EXISTING, help="An adapter (.safetensors, as PEFT saves it) to merge.")

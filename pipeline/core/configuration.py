@@ -26,6 +26,7 @@ _HOW_TO_WRITE = {
     "int": "write a whole number, without quotes",
     "float": "write a number, without quotes",
     "array": "write a list, in brackets",
+    "object": "write a table, with a key and a value a line below its name in brackets",
 }
 """How to write a value of each TOML type, for error messages."""
 _MAX_LINE = 2000  # letters
@@ -147,11 +148,19 @@ def _update_keys(tables: dict[str, Any]) -> dict[str, str]:
         table, _, name = key.partition(".")
         now = RENAMED[key]
         if now.name not in tables[table]:
-            value = tables[table].pop(name)
-            numeric = now.factor != 1 and isinstance(value, int | float) and not isinstance(value, bool)
-            tables[table][now.name] = value * now.factor if numeric else value
+            tables[table][now.name] = _in_new_unit(tables[table].pop(name), now.factor)
             written[f"{table}.{now.name}"] = key
     return written
+
+
+def _in_new_unit(value: Any, factor: float) -> Any:
+    """Turn the value of a key of an earlier version into that of the new one; what is no number is reported later."""
+    if factor == 1 or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    try:
+        return value * factor
+    except OverflowError:  # hundreds of digits, which no setting allows in any unit
+        return value
 
 
 class _ParsedFile(NamedTuple):
@@ -183,7 +192,7 @@ def _parse(text: str) -> _ParsedFile:
     written = _update_keys(tables)
 
     def problems(found: Iterable[tuple[str, str]]) -> list[Problem]:
-        return [Problem(_line_of(lines, written.get(key, key)), key, text) for key, text in found]
+        return [_problem(key, text, written, lines) for key, text in found]
 
     found = [*_find_unknown_keys(tables, Settings, ""), *_find_invalid_values(tables, Settings, "")]
     found = found or list(_find_nul(tables, ""))  # recursive, so only for tables of valid depth
@@ -193,13 +202,23 @@ def _parse(text: str) -> _ParsedFile:
     return _ParsedFile(settings, problems(_find_contradictions(settings)), outdated, lines)
 
 
+def _problem(key: str, text: str, written: dict[str, str], lines: dict[str, int]) -> Problem:
+    """Name the key as the file does, too, where that is an old name."""
+    old = written.get(key, key)
+    said = text if old == key else f"{text} (here by its old name, `{old}`)"
+    return Problem(_line_of(lines, old), key, said)
+
+
 def _find_unknown_keys(table: dict[str, Any], kind: Any, where: str) -> Iterator[tuple[str, str]]:
     """Yield every unknown key, with a message that names the nearest known one."""
     known = get_type_hints(kind)
     for key, value in table.items():
         path = f"{where}.{key}" if where else key
+        if path in RENAMED and RENAMED[path].name in table:
+            yield path, f"`{path}` is an old name of `{RENAMED[path].name}`, which is there as well: take one out"
+            continue
         if key not in known:
-            near = [RENAMED[path].name] if path in RENAMED else difflib.get_close_matches(key, known, 1, 0.5)
+            near = difflib.get_close_matches(key, known, 1, 0.5)
             hint = f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(sorted(known))}"
             yield path, f"unknown key `{path}`{hint}"
             continue
@@ -251,7 +270,7 @@ def _find_nul(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _explain(text: str, kind: Any) -> str:
     """Turn a message of msgspec into words for the author of the file."""
-    choices = [choice for part in (kind, *get_args(kind)) if get_origin(part) is Literal for choice in get_args(part)]
+    choices = list(_choices(kind))
     if choices and "Invalid enum value" in text:
         return f"{text.removeprefix('Invalid enum value ')}: use one of {', '.join(map(str, choices))}"
     if "Expected `bool`" in text:
@@ -260,6 +279,15 @@ def _explain(text: str, kind: Any) -> str:
         return "an outline needs at least 3 points"
     way = next((way for wanted, way in _HOW_TO_WRITE.items() if f"Expected `{wanted}`, got" in text), "")
     return f"{text}: {way}" if way else text
+
+
+def _choices(kind: Any) -> Iterator[Any]:
+    """Yield the words that a type allows, also those in a list."""
+    if get_origin(kind) is Literal:
+        yield from get_args(kind)
+    elif not isinstance(kind, type):
+        for part in get_args(kind):
+            yield from _choices(part)
 
 
 def _check_sinks(emit: EmitSettings) -> Iterator[tuple[str, str]]:

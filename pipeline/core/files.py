@@ -103,6 +103,9 @@ def own_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         link, folder = path.lstat(), path.stat()
+    except FileExistsError as error:
+        what = "a link to what is not there" if path.is_symlink() else "a file, not a folder"
+        raise RunDirectoryError(f"{path}: is {what}: {remedy}") from error
     except OSError as error:
         raise RunDirectoryError(f"{path}: {error.strerror}: {remedy}") from error
     if folder.st_uid != os.geteuid() or link.st_uid not in {os.geteuid(), 0}:
@@ -147,6 +150,9 @@ def replace(path: Path, data: bytes, mode: int = 0o640) -> None:
             file.flush()
             os.fsync(descriptor)
         part.rename(path)
+    except OSError as error:  # of a full disk: it names no file
+        error.filename = error.filename or str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
     sync_folder(path.parent)

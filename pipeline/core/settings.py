@@ -135,7 +135,7 @@ class TriggerSettings(_Section, frozen=True):
     gap_s: Positive = 3.0  # quiet for so long ends it
     min_update_s: Positive = 2.0  # between two events that say who came and went
     max_s: Positive = 600.0  # longer ones are ended and begun anew
-    blind_s: Annotated[float, Meta(ge=0)] = 0.0  # after one, this zone starts none
+    blind_s: Annotated[float, Meta(ge=0, le=1e9)] = 0.0  # after one, this zone starts none
     lost_after_s: Positive = 10.0  # without a picture the camera counts as lost
     features_wait_s: Positive = 1.0  # then it is described without tags
     report_wait_s: Positive = 5.0  # then it ends without a new description

@@ -97,6 +97,15 @@ class BoardLimits:
         return True
 
 
+def _take_room(descriptor: int, size: int, path: Path) -> None:
+    """Have the disk keep room for a file: a process that writes into memory without any is killed. Raises OSError."""
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
 class Board:
     """Rows by process name; the row `device` holds what concerns all."""
 
@@ -108,7 +117,7 @@ class Board:
         descriptor = files.open_regular(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create else 0))
         try:
             if create:
-                os.ftruncate(descriptor, size)
+                _take_room(descriptor, size, path)
                 files.replace(path.with_suffix(".names"), "\n".join(names).encode(), 0o600)
             elif os.fstat(descriptor).st_size < size:
                 raise OSError(errno.EINVAL, "no board of a daemon: start the daemon anew", str(path))

@@ -162,7 +162,9 @@ def _tasks(roots: Roots) -> int | None:
 
 def _disk(device: ExaminedDevice) -> Finding:
     whole = device.state.absolute()
-    folder = next(path for path in (whole, *whole.parents) if os.access(path, os.F_OK))
+    folder = next(path for path in (whole, *whole.parents) if os.path.lexists(path))
+    if not folder.is_dir():  # a file, or a link to what is not there: no folder can be made of it
+        return diagnosis.disk(str(folder), 0, 0, writable=False)
     emit = device.settings.emit
     wanted_mb = emit.rotate_mb * (emit.max_files + 1) + (emit.max_evidence_mb if emit.evidence else 0)
     free_mb = shutil.disk_usage(folder).free / _MB

@@ -92,10 +92,15 @@ def _event_kind(event: dict[str, Any]) -> str:
     return f"{text} {seen['likelihood']:.2f}" if "likelihood" in seen else text
 
 
+def _facts(event: dict[str, Any]) -> dict[str, Any]:
+    """The facts of an incident; none where there are none, or null."""
+    return event["data"].get("facts") or {}
+
+
 def _duration(event: dict[str, Any]) -> str:
     if ".incident." not in event["type"]:
         return ""
-    dwell = event["data"].get("facts", {}).get("track", {}).get("dwell_s")
+    dwell = _facts(event).get("track", {}).get("dwell_s")
     text = short_duration(dwell) if isinstance(dwell, int) else ""
     return text if event["data"].get("ended_by") else f"{text} so far"
 
@@ -118,7 +123,7 @@ def _decision(event: dict[str, Any]) -> str:
     data = event["data"]
     if ".incident." not in event["type"]:
         return ""
-    hits = [rule.replace("_", " ") for rule in rules.listed(data.get("facts", {}).get("rules_hit", ()))]
+    hits = [rule.replace("_", " ") for rule in rules.listed(_facts(event).get("rules_hit", ()))]
     fields = data.get("analysis", {}).get("fields", {})
     left = (
         [f"not weighed: {names} ({fields.get('not_weighed_because')})"] if (names := fields.get("not_weighed")) else []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import select
+import termios
 from typing import TYPE_CHECKING
 
 import serial
@@ -14,6 +16,12 @@ if TYPE_CHECKING:
     from stages.sinks.lines import Lines
 
 _PIECE_BYTES = 256  # written at once; the kernel keeps about 4 kB for a port, a third of a second at 115200 baud
+_REMEDIES = {
+    errno.ENOENT: "there is no such device: plug it in, or set emit.serial_port",
+    errno.EACCES: "may not be opened: add the daemon's user to the device's group",
+    errno.EAGAIN: "another process has it: end that one, or set emit.serial_port",
+}
+"""By what the system said when a port was opened; anything else is no port, or one of other speeds."""
 
 
 class Serial:
@@ -44,7 +52,7 @@ class Serial:
         line = self._lines.of(logged)[1]
         try:
             if self._port is None:
-                self._port = serial.Serial(self._name, self._baud, timeout=0, write_timeout=0)
+                self._port = self._opened()
                 self._write(b"\n" if offset else b"")
                 offset = 0
             if offset >= len(line):
@@ -59,6 +67,15 @@ class Serial:
         if self._port is not None:
             self._port.close()
             self._port = None
+
+    def _opened(self) -> serial.Serial:
+        """Take the port for ourselves: lines of two daemons would be cut to pieces. Raises SinkUnavailableError."""
+        try:
+            return serial.Serial(self._name, self._baud, timeout=0, write_timeout=0, exclusive=True)
+        except (OSError, ValueError, termios.error) as error:  # of speeds and of `termios`: no kind of OSError
+            otherwise = f"is no serial port of {self._baud} bits a second: set emit.serial_port or emit.serial_baud"
+            remedy = _REMEDIES.get(getattr(error, "errno", None) or 0, otherwise)
+            raise SinkUnavailableError(f"{self._name}: {remedy}") from error
 
     def _write(self, piece: bytes) -> int:
         assert self._port is not None

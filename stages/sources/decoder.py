@@ -175,10 +175,13 @@ class Decoder:
 
     def _declared_s(self) -> float | None:
         """How long the index or the header says that it is; of other containers libav guesses it from the bit rate."""
-        stream, whole = self._stream, self._container.duration
+        stream, end = self._stream, self._container.duration
         if stream.frames and stream.duration is not None and stream.time_base is not None:
             return float(stream.duration * stream.time_base)
-        return whole / av.time_base if whole and "matroska" in self._container.format.name else None
+        if not end or "matroska" not in self._container.format.name:
+            return None
+        start = self._container.start_time or 0  # its header counts from none, also where the pictures begin later
+        return (end - start if end > start else end) / av.time_base
 
 
 def _nanoseconds(frame: VideoFrame) -> int | None:

@@ -132,6 +132,12 @@ def test_a_configuration_with_mistakes_is_refused(doctor):
     assert doctor(trees.pi4, config="[placement]\npinn = true\n").exit_code == exits.USAGE
 
 
+def test_a_link_to_nothing_in_the_place_of_the_state_folder_is_trouble(doctor, tmp_path):
+    (tmp_path / "state").symlink_to(tmp_path / "unplugged disk")
+    found = lines(doctor(trees.rk3588, "--json"))["state folder"]
+    assert (found["state"], found["found"]) == ("trouble", f"{tmp_path / 'state'}: not writable")
+
+
 def test_memory_is_copied_whole_for_any_number_of_threads(monkeypatch):
     monkeypatch.undo()
     assert examining.bandwidth(3, 1 << 20) > 0

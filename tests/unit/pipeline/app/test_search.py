@@ -104,6 +104,12 @@ def test_a_search_that_can_find_nothing_says_why(found, query, rows, problem):
     assert problem in told.stderr
 
 
+def test_a_search_that_can_find_nothing_says_how_many_lines_are_no_events(found):
+    told = found("cat", rows=["no event\n", "none\n"])
+    assert told.exit_code == 2
+    assert "2 lines are no events, the first is line 1" in told.stderr
+
+
 def test_the_timeline_is_still_shown_without_a_word_for_it(tmp_path):
     path = tmp_path / "search.jsonl"
     path.write_text(json.dumps(row("inc-1", "cat")) + "\n")

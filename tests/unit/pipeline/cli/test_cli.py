@@ -111,6 +111,15 @@ def test_all_events_are_rows_when_asked_for(run, file):
     assert result.output.count("2026-11-29") == 2
 
 
+@pytest.mark.parametrize("options", [(), ("--all",)])
+def test_an_incident_whose_facts_are_null_is_a_row_as_without_them(run, file, options):
+    ended = line("inc-1", "end")
+    ended["data"]["facts"] = None
+    result = run("events", file(ended), *options)
+    assert result.exit_code == 0
+    assert "gate" in result.output
+
+
 def test_events_are_chosen_by_camera_and_type(run, file):
     other = line("b", "start", source="/site/s/device/d/camera/yard")
     path = file(line("a", "start"), other, line("a", "end"))
@@ -226,6 +235,20 @@ def test_completion_offers_what_is_there(run, tmp_path):
     assert offered(["models", "use", *state], "") == []
     assert offered(["models", "convert", "my.onnx", "--target"], "r") == ["rknn"]
     assert "efficientnet-lite0-224-int8" in offered(["models", "convert"], "eff")
+
+
+def options_of_all(command, words=()):
+    if hasattr(command, "commands"):
+        for name, below in command.commands.items():
+            yield from options_of_all(below, (*words, name))
+    else:
+        yield " ".join(words), {option.name: option for option in command.params}
+
+
+def test_every_command_whose_state_folder_is_as_configured_takes_a_configuration():
+    for command, options in options_of_all(main):
+        if "as configured" in (getattr(options.get("state_dir"), "help", "") or ""):
+            assert "config" in options, command
 
 
 def test_a_folder_that_cannot_be_written_is_named(run, tmp_path):

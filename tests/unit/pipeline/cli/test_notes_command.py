@@ -216,6 +216,19 @@ def test_notes_are_listed_and_removed(run):
     assert "no note `n1`" in run("notes", "remove", "n1").stderr
 
 
+def test_notes_are_listed_and_removed_where_the_configuration_has_them(tmp_path):
+    config = tmp_path / "site.toml"
+    config.write_text(f'[runtime]\nstate_dir = "{tmp_path / "state"}"\n')
+
+    def tell(*arguments):
+        return CliRunner().invoke(main, ["notes", *arguments, "--config", str(config)])
+
+    assert tell("add", ROOF, "--yes").exit_code == 0
+    assert [row["text"] for row in json.loads(tell("list", "--json").stdout)] == [ROOF]
+    assert tell("remove", "n1").exit_code == 0
+    assert "no notes yet" in tell("list").stdout
+
+
 def test_a_name_is_never_given_twice(run):
     added(run, ROOF)
     run("notes", "remove", "n1")

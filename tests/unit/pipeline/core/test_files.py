@@ -140,3 +140,14 @@ def _odd(folder, kind):
     else:
         return Path("/dev/zero")
     return path
+
+
+def test_a_file_that_finds_no_room_is_named(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        files.replace(tmp_path / "notes.json", b"{}")
+    assert caught.value.filename == str(tmp_path / "notes.json")
+    assert not list(tmp_path.iterdir())

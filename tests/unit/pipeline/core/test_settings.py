@@ -261,7 +261,38 @@ def test_a_key_with_an_old_name_is_used_and_the_new_name_said(old, tmp_path):
 
 def test_a_key_under_both_its_names_is_refused():
     _, problems = parse("[runtime]\nrestart_most_s = 5.0\nmax_restart_s = 6.0\n")
-    assert "did you mean `max_restart_s`?" in problems[0].text
+    assert problems[0].text == (
+        "`runtime.restart_most_s` is an old name of `max_restart_s`, which is there as well: take one out"
+    )
+
+
+def test_what_is_wrong_with_a_key_of_an_old_name_is_told_by_both_names():
+    (problem,) = parse("\n[describe]\nlatency_budget_ms = -5\n")[1]
+    assert problem.line == 3
+    assert problem.text == (
+        "`describe.max_verdict_s`: Expected `float` > 0.0 (here by its old name, `describe.latency_budget_ms`)"
+    )
+
+
+def test_a_number_of_hundreds_of_digits_under_an_old_name_is_a_mistake_with_its_line():
+    (problem,) = parse(f"[describe]\nlatency_budget_ms = {'9' * 400}\n")[1]
+    assert (problem.line, problem.key) == (2, "describe.max_verdict_s")
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e308", "-1"])
+def test_a_pause_after_an_incident_is_a_time_that_can_end(value):
+    (problem,) = parse(f"[trigger]\nblind_s = {value}\n")[1]
+    assert problem.key == "trigger.blind_s"
+
+
+def test_an_unknown_word_in_a_list_is_told_with_those_there_are():
+    (problem,) = parse('[emit]\nsinks = ["mqtt"]\n')[1]
+    assert problem.text == "`emit.sinks[0]`: 'mqtt': use one of jsonl, stdout, serial"
+
+
+def test_a_value_in_place_of_a_table_is_told_with_how_a_table_is_written():
+    (problem,) = parse('[cameras]\ngate = "rtsp://gate/x"\n')[1]
+    assert "got `str`: write a table" in problem.text
 
 
 def test_a_nul_in_a_text_is_told_with_its_key():

@@ -85,7 +85,13 @@ def test_a_link_to_a_state_folder_is_followed(tmp_path):
 
 def test_a_file_in_the_place_of_a_state_folder_is_told(tmp_path):
     (tmp_path / "state").touch()
-    with pytest.raises(RunDirectoryError, match=r"state: .*: choose another --state-dir"):
+    with pytest.raises(RunDirectoryError, match=r"state: is a file, not a folder: choose another --state-dir"):
+        files.own_folder(tmp_path / "state")
+
+
+def test_a_link_to_nothing_in_the_place_of_a_state_folder_is_told(tmp_path):
+    (tmp_path / "state").symlink_to(tmp_path / "unplugged disk")
+    with pytest.raises(RunDirectoryError, match=r"state: is a link to what is not there: choose another --state-dir"):
         files.own_folder(tmp_path / "state")
 
 

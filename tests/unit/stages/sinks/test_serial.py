@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import termios
 import tty
 
 import pytest
+import serial
 
 from pipeline.core import configuration
 from pipeline.core.errors import SinkBusyError, SinkUnavailableError
@@ -85,8 +88,39 @@ def test_a_line_that_was_cut_is_written_again_as_a_whole(line):
 
 
 def test_a_port_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(SinkUnavailableError, match="ttyNONE"):
+    with pytest.raises(SinkUnavailableError, match="ttyNONE: there is no such device: plug it in"):
         Serial(str(tmp_path / "ttyNONE"), 9600, Lines(b"x\n")).deliver(None, 0)
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "/dev"])
+def test_what_is_no_port_is_named_with_the_settings_to_look_at(name):
+    with pytest.raises(SinkUnavailableError, match=f"{name}: is no serial port of 9600 bits a second: set emit"):
+        Serial(name, 9600, Lines(b"x\n")).deliver(None, 0)
+
+
+@pytest.mark.parametrize("error", [termios.error(errno.EIO, "unplugged"), ValueError("no such speed")])
+def test_a_port_that_fails_while_it_is_set_up_is_tried_again_later(line, monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    sink = Serial(line.port, 9600, Lines(b"x\n"))
+    with monkeypatch.context() as patch:
+        patch.setattr(serial, "Serial", fail)
+        with pytest.raises(SinkUnavailableError, match=line.port):
+            sink.deliver(None, 0)
+    assert sink.deliver(None, 0) == 2
+    sink.close()
+
+
+def test_two_daemons_do_not_write_into_one_port(line):
+    first, second = (Serial(line.port, 9600, Lines(text)) for text in (b"a line\n", b"another\n"))
+    first.deliver(None, 0)
+    with pytest.raises(SinkUnavailableError, match="another process has it"):
+        second.deliver(None, 0)
+    first.close()
+    second.deliver(None, 0)
+    second.close()
+    assert line.read() == b"a line\nanother\n"
 
 
 def test_the_sink_needs_a_port():

@@ -110,6 +110,20 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
         Footage(path)
 
 
+def test_a_recording_whose_times_do_not_begin_with_none_is_not_called_cut(tmp_path):
+    pts = [number + 72_000 for number in range(20)]
+    _, report = read(write(tmp_path / "clip.mkv", pts=pts))
+    assert (report.frames, report.truncated) == (20, None)
+
+
+def test_a_cut_recording_whose_times_do_not_begin_with_none_is_reported_with_what_is_left(tmp_path):
+    path = write(tmp_path / "clip.mkv", frames=40, pts=[number + 72_000 for number in range(40)])
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    _, report = read(path)
+    assert report.truncated.endswith("of 4.0 s")
+
+
 def test_a_recording_with_a_hole_of_hours_is_not_called_cut(tmp_path):
     pts = [number + (72_000 if number > 10 else 0) for number in range(20)]
     _, report = read(write(tmp_path / "clip.mkv", pts=pts))
