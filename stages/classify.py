@@ -53,9 +53,10 @@ class Classify(Stage):
         """Load the detector, checked against its hash, and run it once."""
         cv2.setNumThreads(1)
         settings = self.context.settings.classify
-        self._detector = NanoDet(catalog.verified_path(settings.model), min_likelihood=settings.min_likelihood)
+        self._rules = TrackRules(max_still_s=settings.max_still_s, likelihood=settings.min_likelihood)
+        weak = self._rules.weak_ratio * settings.min_likelihood
+        self._detector = NanoDet(catalog.verified_path(settings.model), min_likelihood=weak)
         self._detector.warm_up()
-        self._rules = TrackRules(max_still_s=settings.max_still_s)
         self._cameras: dict[CameraId, _Camera] = {}
 
     def handle(self, message: AnyMessage) -> Outputs:
@@ -78,11 +79,11 @@ class Classify(Stage):
         )
         with self._pixels(camera, frame, needed=bool(looked_at)) as planes:
             if planes is not None:
-                found = self._look(planes, frame, looked_at, camera.tracker) if looked_at else None
-                sight = sight._replace(
-                    detections=found and [one for one in found if areas.unmasked((one.box,), row)],
-                    carried=camera.patches.find(planes, frame.rotation),
-                )
+                if looked_at:
+                    found, weak = self._look(planes, frame, looked_at, camera.tracker)
+                    seen = [one for one in found if areas.unmasked((one.box,), row)]
+                    sight = sight._replace(detections=seen, weak=weak)
+                sight = sight._replace(carried=camera.patches.find(planes, frame.rotation))
             camera.tracker = step(camera.tracker, sight, rules)
             if planes is not None:
                 camera.patches.keep(planes, frame.rotation, on_their_way(camera.tracker))
@@ -115,11 +116,13 @@ class Classify(Stage):
             regions += looking.choose((), stopped, settings.max_crops)
         return regions
 
-    def _look(self, planes: Planes, frame: FrameRef, regions: tuple[Box, ...], tracker: Tracker) -> list[Detection]:
-        """What is seen there; pieces of one thing are one."""
+    def _look(
+        self, planes: Planes, frame: FrameRef, regions: tuple[Box, ...], tracker: Tracker
+    ) -> tuple[list[Detection], list[Detection]]:
+        """What is seen there, pieces of one thing as one, each once; and what the detector is little sure of."""
         known = [thing.box for thing in tracker.things if thing.confirmed]
-        found = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
-        things = pieces.join(
-            (Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in found), known
-        )
-        return [msgspec.structs.replace(one, colours=colours(planes, one.box, frame.rotation)) for one in things]
+        objects = [one for box in regions for one in self._detector.detect(planes, box, frame.rotation)]
+        found = [Detection(one.label, one.group, round(one.likelihood, 4), rounded(one.box)) for one in objects]
+        sure = pieces.join((one for one in found if one.likelihood >= self._rules.likelihood), known)
+        weak = pieces.join((one for one in found if one.likelihood < self._rules.likelihood), known)
+        return [msgspec.structs.replace(one, colours=colours(planes, one.box, frame.rotation)) for one in sure], [*weak]

@@ -39,6 +39,7 @@ _MUCH_BETTER = 1.5  # a view must be so much better to be worth encoding again
 _ENCODINGS = 3  # an incident
 _IN_TIME = 0.8  # of the time that the last description is waited for: by then it shall be answered
 _LEAVING = 0.3  # of the time to stop: the same, when the daemon ends
+_GAP_PICTURES = 12  # an incident of a slow camera ends after so many without evidence, though `gap_s` is over before
 _LOOKS = 256  # incidents that a new one is compared with; 800 bytes each
 _ALIKE = 0.97  # cosine of their pictures
 _REPLACED_S = 5.0  # a process that was killed is replaced, and sees again, within
@@ -60,6 +61,7 @@ class Trigger(Stage):
         super().__init__(context)
         self._rows = context.settings.trigger
         self._facts = IncidentFacts(context)
+        self._rates: defaultdict[CameraId, seeing.PictureRate] = defaultdict(seeing.PictureRate)
         self._where: dict[CameraId, dict[int, whereabouts.Place]] = {}  # things, by number
         self._spots: defaultdict[Place, Spot] = defaultdict(Spot)
         self._open: dict[Place, Course] = {}
@@ -153,6 +155,7 @@ class Trigger(Stage):
         frame = message.frame
         camera = frame.camera
         yield from self._cameras.seen(camera, At(frame.pts_ns, frame.utc_ns))
+        self._rates[camera] = self._rates[camera].after(frame)
         places = self._facts.areas[camera]
         self._where[camera] = whereabouts.step(self._where.get(camera, {}), message.things, places, frame.pts_ns)
         for key in places:
@@ -162,7 +165,8 @@ class Trigger(Stage):
         course, before = self._open.get(key), self._spots[key]
         if course is None and scene.frame.pts_ns < before.blind_ns:
             return
-        seen, change = seeing.see(before, scene, self._where[key[0]], course, key=key[1], gap_s=self._rows.gap_s)
+        gap_s = max(self._rows.gap_s, _GAP_PICTURES * self._rates[key[0]].interval_s)
+        seen, change = seeing.see(before, scene, self._where[key[0]], course, key=key[1], gap_s=gap_s)
         if course is not None and change in {"stop", "next"}:
             yield from self._over(key, course, "quiet")
         if change in {"start", "next"}:

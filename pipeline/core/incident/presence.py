@@ -76,7 +76,7 @@ def step(state: Presence, view: View, members: Collection[int] | None, gap_s: fl
     left = members and not any(_still_there(thing, view.at_ns) for thing in own)
     if left and named and min(since_ns for _, since_ns in named) - state.last_ns > _APART_NS:
         return _begun(state, named, view.at_ns, "next")
-    if any(thing.present for thing, _ in view.here):
+    if any(thing.stirs for thing, _ in view.here):
         return state._replace(last_ns=view.at_ns), None
     if view.at_ns - state.last_ns < gap_s * 1e9:
         return state, None

@@ -18,6 +18,30 @@ if TYPE_CHECKING:
     from pipeline.core.track.thing import ThingSeen
 
 
+_LONGEST_INTERVAL_S = 10.0  # between pictures; more is a camera that was away
+
+
+class PictureRate(NamedTuple):
+    """How far apart a camera's pictures are.
+
+    Attributes:
+        sequence: Number of the last picture; those in which nothing moves come here now and then.
+        pts_ns: Its media time.
+        interval_s: Seconds between two pictures.
+    """
+
+    sequence: int = 0
+    pts_ns: int = 0
+    interval_s: float = 0.0
+
+    def after(self, frame: FrameRef) -> PictureRate:
+        """The same after another picture; a stream that began anew tells nothing."""
+        count, passed_ns = frame.sequence - self.sequence, frame.pts_ns - self.pts_ns
+        if self.sequence == 0 or count <= 0 or passed_ns <= 0:
+            return PictureRate(frame.sequence, frame.pts_ns, self.interval_s)
+        return PictureRate(frame.sequence, frame.pts_ns, min(passed_ns / 1e9 / count, _LONGEST_INTERVAL_S))
+
+
 class Seen(NamedTuple):
     """What one frame shows of one area.
 

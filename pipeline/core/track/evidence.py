@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pipeline.core.track.sight import TrackRules
 
 
+_IS_IT = 0.35  # intersection over union of a thing and a region, from which on the region is that thing and no shadow
+_ON_ITS_WAY = 0.5  # of its own greatest size, how far a region got
+
+
 def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
     """Take regions that are evidence by themselves, and in which nothing is known, for things."""
     known = {number for thing in things for number in thing.regions}
@@ -36,15 +40,18 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
 def judge(thing: Thing, scene: Scene) -> Thing:
     """Say whether it is evidence for an incident now, and whether it is a thing for certain."""
     rules, moves = scene.rules, scene.live(thing.regions)
-    by_motion = any(movement.is_evidence(one, scene.regions, scene.watch, rules) for one in moves)
-    if thing.now is not None and moves and _came(thing, moves, rules):
+    by_light = thing.group == "vehicle" and _stays_put(thing, rules)
+    by_motion = not by_light and any(movement.is_evidence(one, scene.regions, scene.watch, rules) for one in moves)
+    sure = thing.now is not None and thing.now.likelihood >= rules.likelihood
+    if thing.now is not None and sure and moves and _came(thing, moves, rules):
         thing = thing._replace(proof=thing.proof + thing.now.likelihood - rules.doubt_likelihood)
-    recognised = thing.now is not None and bool(moves) and thing.proof >= rules.proof_likelihood
+    recognised = sure and bool(moves) and thing.proof >= rules.proof_likelihood
     evident = recognised or by_motion or (bool(moves) and _was_carried(thing, rules))
     thing = thing._replace(
         evident=evident, proven=thing.proven or evident, confirmed=thing.confirmed or _is_certain(thing, moves, rules)
     )
-    return thing._replace(present=thing.proven and (by_motion or _shows(thing, moves, scene)))
+    seen = by_motion or _shows(thing, moves, scene)
+    return thing._replace(present=thing.proven and seen, stirs=thing.proven and (seen or _stirs(thing, moves, scene)))
 
 
 def _is_certain(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
@@ -64,8 +71,14 @@ def _shows(thing: Thing, moves: Sequence[Region], scene: Scene) -> bool:
     if thing.detected_ns is None:
         return False
     if moves:  # where a look misses it, what moves there may be another one
-        return thing.misses == 0 and seconds(scene.at_ns - thing.detected_ns) < scene.rules.recognised_s
+        return thing.misses == 0 and _stirs(thing, moves, scene)
     return thing.now is not None and seconds(scene.at_ns - thing.rest_ns) < scene.rules.max_still_s
+
+
+def _stirs(thing: Thing, moves: Sequence[Region], scene: Scene) -> bool:
+    """Whether something moves where it was recognised of late."""
+    recognised_ns = thing.detected_ns
+    return bool(moves) and recognised_ns is not None and seconds(scene.at_ns - recognised_ns) < scene.rules.recognised_s
 
 
 def _was_carried(thing: Thing, rules: TrackRules) -> bool:
@@ -73,16 +86,29 @@ def _was_carried(thing: Thing, rules: TrackRules) -> bool:
     return math.hypot(*thing.carried) >= rules.sure_sizes * size(thing.box)
 
 
+def _stays_put(thing: Thing, rules: TrackRules) -> bool:
+    """Whether what looks like it was followed for a while, and went nowhere: what moves there is light or shade."""
+    grown = size(thing.box) / max(size(thing.first), 1e-6)
+    near = math.hypot(*thing.carried) < rules.came_sizes * size(thing.box)
+    return thing.carried_s >= rules.carried_s and near and 1 / rules.came_growth < grown < rules.came_growth
+
+
 def _came(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it moved itself; light and shade that pass over parked vehicles move in their boxes, too.
 
-    A vehicle moved where what looks like it did, or where a region as large as it is went on its way.
+    A vehicle moved where what looks like it did, or where a region as large as it is went on its way. People and
+    animals may move in their place, where they are seen clearly.
     """
     if thing.group != "vehicle":
+        best = max((vote.best for vote in thing.votes), default=0.0)
+        return best >= rules.still_likelihood or thing.travelled >= rules.stirred_sizes or not _stays_put(thing, rules)
+    if _stays_put(thing, rules):
+        return False
+    if thing.travelled >= rules.came_sizes and thing.carried_s >= rules.carried_s:
         return True
-    if thing.travelled >= rules.came_sizes and math.hypot(*thing.carried) >= rules.came_sizes * size(thing.box):
-        return True
-    return any(overlap(one.box, thing.box) >= 0.35 and one.travelled >= 0.5 * one.largest for one in moves)  # noqa: PLR2004  # a region that is it
+    return thing.hits > 1 and any(
+        overlap(one.box, thing.box) >= _IS_IT and one.travelled >= _ON_ITS_WAY * one.largest for one in moves
+    )
 
 
 def is_lost(thing: Thing, scene: Scene) -> bool:
@@ -91,7 +117,7 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:
         return unseen_s >= rules.lost_s
-    if thing.misses > 1 and is_leaving(thing.box, thing.velocity):
+    if thing.misses > (1 if thing.moved_ns < scene.at_ns else 3) and is_leaving(thing.box, thing.velocity):
         return True
     if thing.rests(scene.at_ns, rules):
         return thing.misses >= rules.most_misses or unseen_s > rules.lost_standing_s

@@ -27,8 +27,13 @@ def match(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], in
     found = [one for one in counted if one not in cycles]
     pairs = assign([[_cost(thing, one, scene) for one in found] for thing in things])
     given = dict(pairs)
+    kept = dict(_weakly([(row, thing) for row, thing in enumerate(things) if row not in given], scene))
     result = [
-        _update(thing, found[given[row]], scene) if row in given else _missed(thing, scene)
+        _update(thing, found[given[row]], scene)
+        if row in given
+        else _kept(thing, kept[row], scene)
+        if row in kept
+        else _missed(thing, scene)
         for row, thing in enumerate(things)
     ]
     for column in sorted(set(range(len(found))) - set(given.values())):
@@ -36,6 +41,35 @@ def match(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], in
             born += 1
             result.append(_new(born, found[column], result, scene))
     return [_mounted(thing, cycles) for thing in result], born
+
+
+def _weakly(things: Sequence[tuple[int, Thing]], scene: Scene) -> list[tuple[int, Detection]]:
+    """Give detections that are little sure to things where they were; return (row, detection) for each that has one.
+
+    Association in two passes, the sure detections first: Y. Zhang et al. 2022, "ByteTrack".
+    """
+    rows = [(row, thing) for row, thing in things if thing.hits >= scene.rules.least_hits]
+    costs = [
+        [
+            IMPOSSIBLE
+            if weak.group != thing.group or overlap(thing.box, weak.box) < _weak_overlap(thing, scene)
+            else 1 - overlap(thing.box, weak.box)
+            for weak in scene.sight.weak
+        ]
+        for _, thing in rows
+    ]
+    return [(rows[row][0], scene.sight.weak[column]) for row, column in assign(costs)]
+
+
+def _weak_overlap(thing: Thing, scene: Scene) -> float:
+    """Intersection over union with a thing from which on; more of one that moves, as others may be where it was."""
+    rules = scene.rules
+    return rules.weak_overlap if thing.moved_ns < scene.at_ns else rules.weak_overlap_moving
+
+
+def _kept(thing: Thing, weak: Detection, scene: Scene) -> Thing:
+    """A thing that is still there, of which a look was little sure: nothing else is learnt of it."""
+    return thing._replace(seen_ns=scene.at_ns, detected_ns=scene.at_ns, misses=0, now=weak, proof=_faded(thing, scene))
 
 
 def _mounted(thing: Thing, cycles: Iterable[Detection]) -> Thing:

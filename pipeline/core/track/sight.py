@@ -53,6 +53,7 @@ class Sight(NamedTuple):
         global_change: Most of the picture changed at once, so the boxes say nothing.
         detections: What the classifier found, whole things as far as they can be seen, each once; None where it did
             not look.
+        weak: What it is less sure of: it keeps known things, and begins none.
         blurred: Those of `boxes` that are out of focus, right at the lens.
         looked_at: Where it looked.
         carried: Things of the last picture that were found by what they look like, by number.
@@ -62,6 +63,7 @@ class Sight(NamedTuple):
     boxes: tuple[Box, ...] = ()
     global_change: bool = False
     detections: Sequence[Detection] | None = None
+    weak: Sequence[Detection] = ()
     blurred: tuple[Box, ...] = ()
     looked_at: tuple[Box, ...] = ()
     carried: Mapping[int, Carried] = MappingProxyType({})
@@ -72,6 +74,9 @@ class TrackRules(NamedTuple):
 
     Attributes:
         likelihood: Least likelihood of a detection of one of `LABELS` that counts.
+        weak_ratio: Share of that likelihood from which on a detection keeps a known thing where it was.
+        weak_overlap: Intersection over union that such a one must have with it;
+        weak_overlap_moving: with one that moves.
         other_likelihood: The same for "other": 60 classes of furniture and fruit err more often than three
             groups, so one of them counts only where it clearly is, and only if it has moved.
         other_travel_sizes: How far, in its own greatest sizes: more than a box trembles.
@@ -105,6 +110,10 @@ class TrackRules(NamedTuple):
         rest_s: after so long.
         max_still_s: What stands for longer belongs to the picture.
         came_sizes: Way that shows that a thing came and was not there all along, in its own sizes.
+        came_growth: Change of its size that shows the same.
+        carried_s: So long a thing must have been followed by what it looks like before its way says anything.
+        still_likelihood: Likelihood from which on a person or an animal counts that moves in its place.
+        stirred_sizes: The same where they got so far.
         sure_sizes: Way after which two looks are enough to count a thing.
         least_hits: Looks that must have shown a thing before it is counted.
         least_likeness: Correlation from which on a thing is where what looks like it is.
@@ -122,6 +131,9 @@ class TrackRules(NamedTuple):
     """
 
     likelihood: float = 0.35
+    weak_ratio: float = 0.6
+    weak_overlap: float = 0.3
+    weak_overlap_moving: float = 0.5
     other_likelihood: float = 0.5
     other_travel_sizes: float = 0.4
     coverage_ratio: float = 0.3
@@ -153,6 +165,10 @@ class TrackRules(NamedTuple):
     rest_s: float = 2.0
     max_still_s: float = 900.0
     came_sizes: float = 0.35
+    came_growth: float = 1.4
+    carried_s: float = 0.25
+    still_likelihood: float = 0.55
+    stirred_sizes: float = 0.25
     sure_sizes: float = 1.0
     least_hits: int = 3
     least_likeness: float = 0.7

@@ -59,6 +59,7 @@ class Thing(NamedTuple):
         regions: Numbers of the moving regions that it was seen in.
         velocity: Of its centre, shares of the picture a second.
         carried: How far what looks like it went, between pictures, in all: across and down, shares of the picture.
+        carried_s: Seconds in which it could be followed so.
         travelled: The farthest that it got from where it was first, in its own sizes.
         path: Way gone between detections, in its own sizes.
         path_s: Seconds in which that way was gone.
@@ -74,6 +75,7 @@ class Thing(NamedTuple):
         now: Its detection in this observation, if there is one.
         evident: What is known of it now is enough to begin an incident.
         present: It is seen to be there now, and was evident at some time.
+        stirs: It is, or something moves where it was recognised of late.
     """
 
     number: int
@@ -91,6 +93,7 @@ class Thing(NamedTuple):
     regions: frozenset[int] = frozenset()
     velocity: tuple[float, float] = (0.0, 0.0)
     carried: tuple[float, float] = (0.0, 0.0)
+    carried_s: float = 0.0
     travelled: float = 0.0
     path: float = 0.0
     path_s: float = 0.0
@@ -106,6 +109,7 @@ class Thing(NamedTuple):
     now: Detection | None = None
     evident: bool = False
     present: bool = False
+    stirs: bool = False
 
     def rests(self, at_ns: int, rules: TrackRules) -> bool:
         """Whether it stands still."""
@@ -158,6 +162,7 @@ class ThingSeen(msgspec.Struct, frozen=True, gc=False, array_like=True):
     seen_ns: Nanoseconds
     evident: bool
     present: bool
+    stirs: bool
     confirmed: bool
     votes: tuple[Vote, ...] = ()
     rides: str = ""
@@ -177,6 +182,7 @@ def report(thing: Thing, at_ns: int, rules: TrackRules) -> ThingSeen:
         seen_ns=Nanoseconds(thing.seen_ns),
         evident=thing.evident,
         present=thing.present,
+        stirs=thing.stirs,
         confirmed=thing.confirmed,
         votes=thing.votes,
         rides=thing.rides,

@@ -125,7 +125,8 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     if carried is not None and carried.likeness >= scene.rules.least_likeness:
         way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
         total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
-        return thing._replace(box=carried.box, carried=total)
+        passed_s = seconds(scene.at_ns - scene.before_ns)
+        return thing._replace(box=carried.box, carried=total, carried_s=thing.carried_s + passed_s)
     region = max(own, key=lambda one: area(one.box), default=None)
     before = scene.before.get(region.number) if region else None
     if region is None or before is None or not _keeps_size(before.box, region.box):
