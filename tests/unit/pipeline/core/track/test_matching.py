@@ -93,8 +93,10 @@ def test_a_part_seen_after_the_whole_person_does_not_shrink_the_box(part):
 
 def test_who_is_seen_in_part_again_and_again_is_small():
     camera = walked()
-    for _ in range(4):
+    for _ in range(3):
         camera.see(HERE, found=[seen(box=(0.42, 0.40, 0.48, 0.60))])
+    assert camera.only().box == HERE
+    camera.see(HERE, found=[seen(box=(0.42, 0.40, 0.48, 0.60))])
     assert (camera.only().number, camera.only().box, camera.only().pieces) == (1, (0.42, 0.40, 0.48, 0.60), 0)
 
 
@@ -109,6 +111,24 @@ def test_something_of_quite_another_size_is_another_thing():
     large = (0.45, 0.10, 0.85, 0.90)
     camera.see(large, found=[seen(box=large)])
     assert len(camera.things) == 2
+
+
+def test_something_small_beside_it_is_another_thing():
+    camera = walked()
+    small = (0.51, 0.50, 0.61, 0.61)
+    camera.see(HERE, small, found=[seen(box=small)])
+    assert camera.numbers() == [1, 2]
+
+
+def test_one_that_was_seen_often_is_preferred_to_one_that_was_seen_once():
+    beside, between = (0.46, 0.40, 0.56, 0.70), (0.434, 0.40, 0.534, 0.70)
+    both = (0.40, 0.40, 0.56, 0.70)
+    camera = Camera()
+    for _ in range(10):
+        camera.see(both, found=[seen(box=HERE)])
+    camera.see(both, found=[seen(box=HERE), seen(box=beside)])
+    camera.see(both, found=[seen(box=between)])
+    assert [(one.number, one.now is not None) for one in camera.things] == [(1, True), (2, False)]
 
 
 def test_what_is_far_away_is_another_thing():

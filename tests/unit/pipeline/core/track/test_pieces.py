@@ -42,6 +42,11 @@ def test_a_torso_and_the_legs_under_it_are_one_as_large_as_both():
     assert boxes_of(seen(box=TORSO), seen(likelihood=0.5, box=LEGS)) == [(0.40, 0.30, 0.50, 0.70)]
 
 
+def test_a_piece_that_sticks_out_of_somebody_as_high_as_the_picture_does_not_widen_him():
+    high, arm = (0.3, 0.0, 0.6, 1.0), (0.35, 0.1, 0.65, 0.3)
+    assert boxes_of(seen(likelihood=0.5, box=high), seen(likelihood=0.9, box=arm)) == [high]
+
+
 def test_three_pieces_are_one_whichever_is_likeliest():
     shares = ((0.40, 0.30, 0.50, 0.42), (0.40, 0.43, 0.50, 0.57), (0.40, 0.58, 0.50, 0.70))
     for likelihoods in ((0.9, 0.8, 0.7), (0.8, 0.7, 0.9), (0.7, 0.9, 0.8), (0.9, 0.7, 0.8)):

@@ -54,6 +54,40 @@ def test_between_looks_a_thing_goes_on_with_what_moves():
     assert centre(camera.only().box)[0] == pytest.approx(centre(WALKER.at(4.9))[0], abs=0.02)
 
 
+def stood():
+    """Somebody who moves where he stands, with nothing known of a way."""
+    camera = Camera()
+    for _ in range(4):
+        camera.see(box(0.5), found=[seen(box=box(0.5))])
+    return camera
+
+
+def test_a_thing_is_not_carried_on_by_a_much_larger_region_that_holds_it():
+    camera = Camera()
+    for _ in range(4):
+        camera.see((0.2, 0.2, 0.8, 0.9), found=[seen(box=box(0.5))])
+    assert camera.see((0.25, 0.2, 0.85, 0.9)).only().box == box(0.5)
+
+
+def test_a_thing_is_not_carried_on_by_a_region_that_took_in_something_else():
+    camera = stood()
+    assert camera.see((0.46, 0.48, 0.62, 0.72)).only().box == box(0.5)
+
+
+def test_two_things_are_not_carried_on_by_a_region_that_holds_both():
+    left, right, both = box(0.45), box(0.54), (0.41, 0.48, 0.58, 0.72)
+    camera = Camera()
+    for _ in range(4):
+        camera.see(both, found=[seen(box=left), seen(box=right)])
+    assert [one.box for one in camera.see((0.41, 0.48, 0.62, 0.72)).things] == [left, right]
+
+
+def test_a_thing_is_carried_on_by_its_own_region_that_was_hidden_for_a_moment():
+    camera = stood()
+    camera.see().see()
+    assert camera.see(box(0.562)).only().box == pytest.approx(box(0.562))
+
+
 def test_two_apart_are_two():
     camera = Camera().watch(8, WALKER, Passer(way(0.8, 0.2, to_s=8, y=0.25, height=0.1, width=0.04)))
     assert camera.numbers() == [1, 2]
