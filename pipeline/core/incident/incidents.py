@@ -132,7 +132,7 @@ def news(course: Course) -> tuple[str, tuple[str, ...]]:
 
 
 def now_there(course: Course) -> tuple[int, ...]:
-    """Numbers of the confirmed members that are there now, each with the area it is in."""
+    """Numbers of the confirmed members that are there now."""
     return tuple(
         sorted(
             member.number

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 _GROWN = 0.15  # of a region's side, at either end: head and legs of a walker lie so far apart
 _SHOWN = 0.8  # share of a region inside another that makes a look of its own needless
-_PIECES = 1.3  # growth up to which regions that touch are pieces of one thing
+_PIECES = 1.3  # growth up to which regions that touch are pieces of one thing, or one shows the other (1 / _SHOWN)
 _LOOSE = 4.0  # growth up to which regions are looked at together where there is no time for each
-
-
 _ON_ITS_WAY_S = 1.0  # since it was last seen to move
 
 
@@ -52,7 +50,6 @@ def choose(moving: Iterable[Box], known: Iterable[Box], most: int) -> tuple[Box,
         most: Looks that there is time for.
     """
     found = joined([*moving, *known], _PIECES)
-    found = [box for box in found if not any(other != box and _holds(other, box) for other in found)]
     if len(found) > most:
         found = joined(found, _LOOSE, most)
     return tuple(sorted(found, key=lambda one: (-area(one), one))[:most])

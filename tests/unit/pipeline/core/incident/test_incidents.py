@@ -71,6 +71,32 @@ def test_it_lasts_as_long_as_that_of_its_things_that_stays_longest():
     assert incidents.dwell_s(course(frame=frame(at_s=30))) == 30
 
 
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [((1,), False), ((), True), ((1, 2), True), ((2,), True)],
+    ids=["as it was", "one came", "one went", "one came as another went"],
+)
+def test_it_is_news_when_one_comes_or_goes(told, expected):
+    made = with_members(member(last_s=9), frame=frame(at_s=10), told=told)
+    assert incidents.has_news(made, 10 * NS, 2.0) is expected
+
+
+def test_who_was_not_seen_for_two_seconds_is_gone():
+    made = with_members(member(last_s=8.1), member(number=2, last_s=8), frame=frame(at_s=10))
+    assert incidents.now_there(made) == (1,)
+
+
+def test_who_is_not_certain_is_no_news():
+    made = with_members(member(last_s=10, confirmed=False), frame=frame(at_s=10))
+    assert not incidents.has_news(made, 10 * NS, 2.0)
+
+
+def test_news_wait_until_the_last_event_is_so_long_ago():
+    made = with_members(member(last_s=10), frame=frame(at_s=10), told_ns=9 * NS)
+    assert not incidents.has_news(made, 10 * NS, 2.0)
+    assert incidents.has_news(made, 11 * NS, 2.0)
+
+
 def test_visits_are_those_of_the_same_kind_in_the_hour_before():
     hour = 3600 * NS
     now = with_seen(seen(), began_ns=2 * hour)
