@@ -75,8 +75,8 @@ class Camera:
 
     def quiet(self, start_s, seconds=5):
         """Nothing moves."""
-        for count in range(round(seconds / 0.5)):
-            self.see(start_s + count * 0.5, boxes=())
+        for count in range(round(seconds / 0.25)):
+            self.see(start_s + count * 0.25, boxes=())
 
     def tick(self, at_s, **changes):
         self.clock.at_ns = round(at_s * NS)
