@@ -40,7 +40,7 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
 def judge(thing: Thing, scene: Scene) -> Thing:
     """Say whether it is evidence for an incident now, and whether it is a thing for certain."""
     rules, moves = scene.rules, scene.live(thing.regions)
-    by_light = thing.group == "vehicle" and _stays_put(thing, rules)
+    by_light = thing.group == "vehicle" and not _came(thing, moves, rules)
     by_motion = not by_light and any(movement.is_evidence(one, scene.regions, scene.watch, rules) for one in moves)
     sure = thing.now is not None and thing.now.likelihood >= rules.likelihood
     if thing.now is not None and sure and moves and _came(thing, moves, rules):
@@ -56,7 +56,7 @@ def judge(thing: Thing, scene: Scene) -> Thing:
 
 def _is_certain(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it was seen often enough, and moved far or often enough, to be no mistake of the detector."""
-    if _was_carried(thing, rules):
+    if _was_carried(thing, rules) and (thing.hits > 1 or thing.proof >= rules.proof_likelihood):
         return True
     if thing.moving_hits < 2 or not _came(thing, moves, rules):  # noqa: PLR2004  # once may be luck
         return False

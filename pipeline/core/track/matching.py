@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipeline.core.track.scene import Scene
     from pipeline.core.track.sight import Detection
 
+_SMALLEST_PART = 0.04  # of a whole thing's area: a head is 0.1
 _MOST_SPEED = 0.6  # shares of the picture a second
 
 
@@ -93,13 +94,14 @@ def _counts(detection: Detection, scene: Scene) -> bool:
 def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
     """How unlikely it is that a detection is of a thing; see `assign`."""
     unseen_s = seconds(scene.at_ns - (thing.detected_ns or thing.seen_ns))
-    box = thing.box if thing.moved_ns == scene.at_ns else _predicted(thing, scene)
+    box = thing.box if thing.moved_ns == scene.at_ns else predicted(thing, scene)
     common, way = overlap(box, detection.box), distance(box, detection.box)
     small, large = sorted((size(box), size(detection.box)))
     ratio = area(detection.box) / max(area(box), 1e-6)
-    if not 1 / scene.rules.most_growth < ratio < scene.rules.most_growth:
+    part = pieces.is_piece(detection.box, box) and ratio > _SMALLEST_PART
+    if not (part or 1 / scene.rules.most_growth < ratio < scene.rules.most_growth):
         return IMPOSSIBLE
-    piece = pieces.is_piece(detection.box, box) or pieces.is_piece(box, detection.box)
+    piece = part or pieces.is_piece(box, detection.box)
     near = way <= min(scene.rules.most_reach_sizes, 0.6 + 0.5 * unseen_s) and small >= 0.4 * large  # see reach
     if not (common > 0.1 or piece or near):  # noqa: PLR2004  # less is a neighbour
         return IMPOSSIBLE
@@ -126,7 +128,7 @@ def _difference(one: tuple[int, ...], other: tuple[int, ...]) -> float:
     return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one) / 64
 
 
-def _predicted(thing: Thing, scene: Scene) -> Box:
+def predicted(thing: Thing, scene: Scene) -> Box:
     """Where it is if it went on as it did, for at most a second."""
     passed_s = min(seconds(scene.at_ns - thing.seen_ns), 1.0)
     return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
@@ -152,6 +154,7 @@ def _update(thing: Thing, detection: Detection, scene: Scene) -> Thing:
     thing = thing._replace(
         box=box,
         first=box if unnamed else thing.first,
+        travelled=0.0 if unnamed else thing.travelled,
         pieces=thing.pieces + 1 if part else 0,
         seen_ns=at_ns,
         detected_ns=at_ns,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core.geometry import area, centre, covers, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.evidence import is_lost, judge, unnamed
-from pipeline.core.track.matching import match
+from pipeline.core.track.matching import match, predicted
 from pipeline.core.track.movement import Watch
 from pipeline.core.track.regions import Region, follow
 from pipeline.core.track.scene import Scene
@@ -65,7 +65,7 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     regions = tracker.regions if sight.global_change else follow(tracker.regions, sight, rules, tracker.regions_born)
     before = {region.number: region for region in tracker.regions}
     scene = Scene(watch, regions, before, tracker.watch.at_ns, sight, rules)
-    things = _carried((thing for thing in tracker.things if not is_lost(thing, scene)), scene)
+    things = [thing for thing in _carried(tracker.things, scene) if not is_lost(thing, scene)]
     born = tracker.things_born
     if sight.detections is not None:
         things, born = match(things, born, scene)
@@ -110,7 +110,12 @@ def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
 
 def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     thing = thing._replace(now=None, evident=False)
-    live = [one for one in scene.live(thing.regions) if not thing.votes or _touches(one.box, thing.box)]
+    expected = predicted(thing, scene)
+    live = [
+        one
+        for one in scene.live(thing.regions)
+        if not thing.votes or _touches(one.box, thing.box) or _touches(one.box, expected)
+    ]
     if not live:
         live = [one for one in scene.moving(thing.box) if one.number not in shared_by]
         if not live:

@@ -108,7 +108,7 @@ def test_what_is_there_keeps_an_incident_open_though_it_is_no_evidence_now():
 
 
 def test_what_is_followed_but_not_seen_to_be_there_keeps_nothing_open():
-    area = Area().stay(1).stay(5, evident=False, present=False)
+    area = Area().stay(1).stay(5, evident=False, present=False, stirs=False)
     assert [decision for decision, _ in area.decisions] == ["start", "stop"]
 
 
