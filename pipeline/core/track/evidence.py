@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pipeline.core.geometry import area, overlap, shared
 from pipeline.core.track import movement
-from pipeline.core.track.thing import Thing, at_edge, seconds
+from pipeline.core.track.thing import Thing, is_leaving, seconds, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ def judge(thing: Thing, scene: Scene) -> Thing:
     if thing.now is not None and moves and _came(thing, moves, rules):
         thing = thing._replace(proof=thing.proof + thing.now.likelihood - rules.doubt_likelihood)
     recognised = thing.now is not None and bool(moves) and thing.proof >= rules.proof_likelihood
-    evident = recognised or by_motion
+    evident = recognised or by_motion or (bool(moves) and _was_carried(thing, rules))
     thing = thing._replace(
         evident=evident, proven=thing.proven or evident, confirmed=thing.confirmed or _is_certain(thing, moves, rules)
     )
@@ -48,6 +49,8 @@ def judge(thing: Thing, scene: Scene) -> Thing:
 
 def _is_certain(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it was seen often enough, and moved far or often enough, to be no mistake of the detector."""
+    if _was_carried(thing, rules):
+        return True
     if thing.moving_hits < 2 or not _came(thing, moves, rules):  # noqa: PLR2004  # once may be luck
         return False
     if thing.travelled >= rules.sure_sizes:
@@ -60,14 +63,24 @@ def _shows(thing: Thing, moves: Sequence[Region], scene: Scene) -> bool:
     """Whether it is seen now: it moves and was recognised of late, or it stands and was detected."""
     if thing.detected_ns is None:
         return False
-    if moves:
-        return seconds(scene.at_ns - thing.detected_ns) < scene.rules.recognised_s
+    if moves:  # where a look misses it, what moves there may be another one
+        return thing.misses == 0 and seconds(scene.at_ns - thing.detected_ns) < scene.rules.recognised_s
     return thing.now is not None and seconds(scene.at_ns - thing.rest_ns) < scene.rules.max_still_s
 
 
+def _was_carried(thing: Thing, rules: TrackRules) -> bool:
+    """Whether what was recognised once went on, as what it looks like, by more than its size."""
+    return math.hypot(*thing.carried) >= rules.sure_sizes * size(thing.box)
+
+
 def _came(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
-    """Whether it moved itself; light and shade that pass over a parked vehicle move in its box, too."""
-    if thing.group != "vehicle" or thing.travelled >= rules.came_sizes:
+    """Whether it moved itself; light and shade that pass over parked vehicles move in their boxes, too.
+
+    A vehicle moved where what looks like it did, or where a region as large as it is went on its way.
+    """
+    if thing.group != "vehicle":
+        return True
+    if thing.travelled >= rules.came_sizes and math.hypot(*thing.carried) >= rules.came_sizes * size(thing.box):
         return True
     return any(overlap(one.box, thing.box) >= 0.35 and one.travelled >= 0.5 * one.largest for one in moves)  # noqa: PLR2004  # a region that is it
 
@@ -78,10 +91,12 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:
         return unseen_s >= rules.lost_s
-    if at_edge(thing.box) and thing.misses > (3 if thing.moved_ns == scene.at_ns else 1):
+    if thing.misses > 1 and is_leaving(thing.box, thing.velocity):
         return True
     if thing.rests(scene.at_ns, rules):
         return thing.misses >= rules.most_misses or unseen_s > rules.lost_standing_s
     if thing.misses >= rules.most_misses_moving:
         return True
-    return unseen_s > (rules.lost_thing_s if thing.proven else rules.lost_s)
+    if not thing.proven and thing.misses > 1 and thing.moved_ns < scene.at_ns:
+        return True
+    return unseen_s > rules.lost_thing_s

@@ -31,13 +31,13 @@ def known(
     A detector sees a thing best in its last whole box: what moves of somebody who stands is a hand. What stands for
     long belongs to the picture and is not looked for.
     """
-    seen_twice = [thing for thing in things if thing.hits > 1]
+    seen = [thing for thing in things if thing.hits > 1]
     stirring = [
         one
-        for one in seen_twice
+        for one in seen
         if seconds(now_ns - one.moved_ns) <= _ON_ITS_WAY_S or any(_holds(one.box, box) for box in moving)
     ]
-    stopped = [one for one in seen_twice if one not in stirring and seconds(now_ns - one.rest_ns) < rules.max_still_s]
+    stopped = [one for one in seen if one not in stirring and seconds(now_ns - one.rest_ns) < rules.max_still_s]
     return [one.box for one in stirring], [one.box for one in stopped]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core.geometry import Box, area, centre, rounded
+from pipeline.core.geometry import WHOLE, Box, area, centre, rounded, shared
 from pipeline.core.track.sight import LABELS, NS_PER_S, Detection
 from pipeline.core.vocabulary import Direction, Group, Nanoseconds, Speed
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pipeline.core.track.sight import TrackRules
 
 _EDGE = 0.04  # nearer to the border than this is coming in or going out
+_SOON_S = 0.7  # two looks
 _GROWTH = 1.6  # as much larger (area) is nearer: 1.26 times the distance
 _FEWEST_SIGHTINGS = 3  # for a speed
 
@@ -57,6 +58,7 @@ class Thing(NamedTuple):
         votes: By class, in the order of their first sighting.
         regions: Numbers of the moving regions that it was seen in.
         velocity: Of its centre, shares of the picture a second.
+        carried: How far what looks like it went, between pictures, in all: across and down, shares of the picture.
         travelled: The farthest that it got from where it was first, in its own sizes.
         path: Way gone between detections, in its own sizes.
         path_s: Seconds in which that way was gone.
@@ -88,6 +90,7 @@ class Thing(NamedTuple):
     votes: tuple[Vote, ...] = ()
     regions: frozenset[int] = frozenset()
     velocity: tuple[float, float] = (0.0, 0.0)
+    carried: tuple[float, float] = (0.0, 0.0)
     travelled: float = 0.0
     path: float = 0.0
     path_s: float = 0.0
@@ -205,6 +208,12 @@ def change(one: Box, other: Box) -> float:
 def at_edge(box: Box) -> bool:
     """Whether it is about to come into the picture or to leave it."""
     return box[0] < _EDGE or box[1] < _EDGE or box[2] > 1 - _EDGE or box[3] > 1 - _EDGE
+
+
+def is_leaving(box: Box, velocity: tuple[float, float]) -> bool:
+    """Whether most of it will be outside the picture in a moment, if it goes on as it does."""
+    soon = shifted(box, velocity[0] * _SOON_S, velocity[1] * _SOON_S)
+    return shared(soon, WHOLE) < 0.5 * area(soon)  # half
 
 
 def shifted(box: Box, across: float, down: float) -> Box:

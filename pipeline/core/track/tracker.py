@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.geometry import area, centre, shared
+from pipeline.core.geometry import area, centre, covers, shared
+from pipeline.core.track import pieces
 from pipeline.core.track.evidence import is_lost, judge, unnamed
 from pipeline.core.track.matching import match
 from pipeline.core.track.movement import Watch
@@ -68,6 +69,7 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     born = tracker.things_born
     if sight.detections is not None:
         things, born = match(things, born, scene)
+        things = _without_doubles(things)
     things, born = unnamed(things, born, scene)
     return Tracker(
         watch,
@@ -85,6 +87,17 @@ def on_their_way(tracker: Tracker) -> dict[int, Box]:
         for thing in tracker.things
         if thing.votes and seconds(tracker.watch.at_ns - thing.moved_ns) < _MOVED_OF_LATE_S
     }
+
+
+def _without_doubles(things: list[Thing]) -> list[Thing]:
+    """Leave out the uncertain that a look did not show where it showed an older thing of their kind."""
+    kept: list[Thing] = []
+    for thing in things:
+        older = [one for one in kept if one.group == thing.group and one.now is not None]
+        double = thing.now is None and any(covers(one.box, thing.box) > pieces.INSIDE for one in older)
+        if thing.confirmed or not double:
+            kept.append(thing)
+    return kept
 
 
 def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
@@ -110,7 +123,9 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
         return thing._replace(box=live[0].box, travelled=max(thing.travelled, change(thing.first, live[0].box)))
     carried = scene.sight.carried.get(thing.number)
     if carried is not None and carried.likeness >= scene.rules.least_likeness:
-        return thing._replace(box=carried.box)
+        way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
+        total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
+        return thing._replace(box=carried.box, carried=total)
     region = max(own, key=lambda one: area(one.box), default=None)
     before = scene.before.get(region.number) if region else None
     if region is None or before is None or not _keeps_size(before.box, region.box):
