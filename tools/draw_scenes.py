@@ -246,14 +246,14 @@ def _person(look: int, across: int, up: int, walked_m: float) -> tuple[Picture, 
         _lay(colours, drawn, part, cloth)
 
     for side in (-1, 1):
-        limb((middle, hip), (middle + side * swing * 0.36, 0.97), 0.085, trousers)
+        limb((middle, hip), (middle + side * swing * 0.27, 0.97), 0.085, trousers)
     for side in (-1, 1):
-        limb((middle, shoulder + 0.05), (middle + side * swing * 0.3, 0.5), 0.055, shirt)
+        limb((middle, shoulder + 0.05), (middle + side * swing * 0.25, 0.5), 0.055, shirt)
     torso = np.zeros((up, across), np.uint8)
     cv2.rectangle(
         torso,
-        (round(0.27 * across), round(shoulder * up)),
-        (round(0.73 * across), round((hip + 0.04) * up)),
+        (round(0.22 * across), round(shoulder * up)),
+        (round(0.78 * across), round((hip + 0.04) * up)),
         255,
         cv2.FILLED,
     )
@@ -364,7 +364,7 @@ class _Cast:
         """A person who walks from stop to stop."""
         return self.add("person", _timed(start_s, speed, stops))
 
-    def drive(self, *stops: tuple[float, float], start_s: float = START_S, speed: float = 5.0) -> Mover:
+    def drive(self, *stops: tuple[float, float], start_s: float = START_S, speed: float = 3.5) -> Mover:
         """A car that drives from stop to stop."""
         return self.add("vehicle", _timed(start_s, speed, stops))
 
@@ -435,7 +435,7 @@ def _return(cast: _Cast) -> None:
 def _cars(cast: _Cast) -> None:
     for place in range(4):
         y = cast.near(0.72, 0.005)
-        cast.drive((-0.3, y), (1.3, y), start_s=START_S + cast.near(2.2, 0.3) * place, speed=cast.near(5, 0.1))
+        cast.drive((-0.3, y), (1.3, y), start_s=START_S + cast.near(3.0, 0.3) * place, speed=cast.near(3.5, 0.1))
     cast.drive((1.3, 0.9), (-0.3, 0.9), start_s=START_S + 3)
 
 

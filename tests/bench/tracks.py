@@ -5,10 +5,10 @@ drive them; only the detector, which does not know drawn people, is replaced: of
 the boxes that it would find, trembling by 3 %, one in ten missing. norfair (Kalman filter, IoU or distance, whichever
 does better at a rate) gets the same detections at the same times.
 
-Scored, in every picture: things from their confirmation on, to their last sign, where there was one in the last
-1.2 s; against movers that are visible by a third and were looked at three times. IDF1 is that of E. Ristani et al.
-2016, "Performance Measures and a Data Set for Multi-Target, Multi-Camera Tracking"; identity switches are those of the
-CLEAR metrics.
+Scored, in every picture: things from their confirmation on, to their last sign, unless two looks in a row did not show
+them or there was no sign for 1.2 s, or 2.5 s of one that stands; against movers that are visible by a third and were
+looked at three times. IDF1 is that of E. Ristani et al. 2016, "Performance Measures and a Data Set for Multi-Target,
+Multi-Camera Tracking"; identity switches are those of the CLEAR metrics.
 
 usage: python -m tests.bench.tracks [--footage ../shared/footage] [--seeds 3]
 """
@@ -23,7 +23,7 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -32,85 +32,66 @@ from pipeline.core.geometry import area, overlap, rounded, shared
 from pipeline.core.settings import ClassifySettings, MotionSettings
 from pipeline.core.times import Pace
 from pipeline.core.track import looking, pieces
-from pipeline.core.track.assignment import IMPOSSIBLE, assign
 from pipeline.core.track.sight import Detection, Sight, TrackRules
 from pipeline.core.track.tracker import Tracker, on_their_way, step
 from stages.background import Background
 from stages.colours import colours
 from stages.patches import Patches
+from tests.bench.identities import MATCH, VISIBLE, Moment, Score, scored
 from tests.bench.report import last_line, table
 from tools.draw_scenes import HEIGHT, KINDS, WIDTH, grounds, pictures, scene_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pipeline.core.geometry import Box
+    from tests.bench.identities import Boxes
     from tools.draw_scenes import Drawn, Scene, Shown
 
 RATES = (15, 5, 2, 1)
 """Looks a second."""
 LEAST_RATE = 10
 """Pictures a second of a camera that is looked at more often than twice a second; others send what is looked at."""
-VISIBLE = 1 / 3
-MATCH = 0.5
-"""Intersection over union."""
-HOLD_S = 1.2
-THIRD = 3
+HOLD_S, STANDING_HOLD_S = 1.2, 2.5
+"""How long what was said last holds; what stands is looked at once a second, and a look may miss it."""
+VAIN = 2
+"""Looks in a row that did not show a thing, after which it is not there."""
 MISSED, TREMBLES = 0.1, 0.03
 FULL = 8
 """Things from which on a picture's time counts: of ten some are always hidden."""
 
-Boxes = dict[int, "Box"]
-
-
-class Moment(NamedTuple):
-    """One picture: when, the truth, how often each mover was looked at before, and what trackers say."""
-
-    at_ns: int
-    truth: tuple[Shown, ...]
-    looks: Mapping[int, int]
-    said: Mapping[str, Boxes]
-
-
-class Score(NamedTuple):
-    """What a scene or many of them amount to."""
-
-    together: int = 0  # pictures in which a mover and its thing agree
-    truth: int = 0
-    said: int = 0
-    switches: int = 0
-    minutes: float = 0.0  # of all movers together
-    wrong_count: int = 0
-    true_count: int = 0
-
-    def plus(self, other: Score) -> Score:
-        """Both together."""
-        return Score(*(one + more for one, more in zip(self, other, strict=True)))
-
-    @property
-    def idf1(self) -> float:
-        return 2 * self.together / max(self.truth + self.said, 1)
-
-    @property
-    def switches_a_minute(self) -> float:
-        return self.switches / max(self.minutes, 1e-9)
-
-    @property
-    def count_error(self) -> float:
-        return self.wrong_count / max(self.true_count, 1)
-
 
 class Held:
-    """The boxes that a tracker said last, kept until the next look at them."""
+    """The boxes that a tracker said last, kept until looks at them are in vain."""
 
     def __init__(self) -> None:
         self._boxes: dict[int, tuple[int, Box]] = {}
+        self._rests: dict[int, tuple[int, Box]] = {}
+        self._vain: dict[int, int] = {}
 
-    def update(self, at_ns: int, boxes: Boxes) -> None:
-        self._boxes |= {number: (at_ns, box) for number, box in boxes.items()}
+    def update(self, at_ns: int, boxes: Boxes, looked_at: Sequence[Box]) -> None:
+        """Take in what a tracker says after a look at some regions."""
+        for number, (_, box) in self._boxes.items():
+            if number not in boxes and any(shared(box, region) > area(box) / 2 for region in looked_at):
+                self._vain[number] += 1
+        for number, box in boxes.items():
+            self._boxes[number], self._vain[number] = (at_ns, box), 0
+            rest_ns, rest = self._rests.get(number, (at_ns, box))
+            self._rests[number] = (rest_ns, rest) if overlap(rest, box) >= MATCH else (at_ns, box)
 
     def at(self, at_ns: int) -> Boxes:
-        return {number: box for number, (then_ns, box) in self._boxes.items() if at_ns - then_ns <= HOLD_S * 1e9}
+        """What is there at a time."""
+        return {number: box for number, (_, box) in self._boxes.items() if self._holds(number, at_ns)}
+
+    def _holds(self, number: int, at_ns: int) -> bool:
+        said_ns, since_ns = self._boxes[number][0], self._rests[number][0]
+        stands = said_ns - since_ns >= TrackRules().rest_s * 1e9
+        return self._vain[number] < VAIN and at_ns - said_ns <= hold_ns(stands=stands)
+
+
+def hold_ns(*, stands: bool) -> float:
+    """How long what was seen last is taken to be there."""
+    return (STANDING_HOLD_S if stands else HOLD_S) * 1e9
 
 
 class Detector:
@@ -142,7 +123,6 @@ class Follower:
         self._pace, self._still_pace = Pace(looks_per_s), Pace(row.still_looks_per_s)
         self._patches, self._detector = Patches(), Detector(seed)
         self.tracker = Tracker()
-        self.held = Held()
         self.last_ns: dict[int, int] = {}
         self.full_ms: list[float] = []
 
@@ -210,7 +190,7 @@ class Peer:
         self.held = Held()
         self.last_ns: dict[int, int] = {}
 
-    def handle(self, at_ns: int, found: Sequence[Detection]) -> None:
+    def handle(self, at_ns: int, found: Sequence[Detection], looked_at: Sequence[Box]) -> None:
         """Take the detections of a look in."""
         said: Boxes = {}
         for place, (group, tracker) in enumerate(self._trackers.items()):
@@ -220,7 +200,7 @@ class Peer:
                 if detected or thing.hit_counter >= thing.hit_counter_max - 1:  # the filter's own estimate lags
                     corners = thing.last_detection.points if detected else thing.estimate
                     said[2 * thing.id + place] = tuple(corners.ravel().tolist())  # type: ignore[assignment]
-        self.held.update(at_ns, said)
+        self.held.update(at_ns, said, looked_at)
         self.last_ns |= dict.fromkeys(said, at_ns)
 
     def _detection(self, box: Box) -> Any:
@@ -258,7 +238,7 @@ def follow(scene: Scene, looks_per_s: int, seed: int, ground: Any) -> tuple[dict
         regions, found = own.handle(drawn)
         for peer in others.values():
             if found is not None:
-                peer.handle(drawn.at_ns, found)
+                peer.handle(drawn.at_ns, found, regions)
         for one in drawn.things:
             looks[one.number] += any(in_view(one, region) for region in regions)
         said = {name: peer.held.at(drawn.at_ns) for name, peer in others.items()}
@@ -267,55 +247,6 @@ def follow(scene: Scene, looks_per_s: int, seed: int, ground: Any) -> tuple[dict
     return {
         name: scored(moments, name, tracker.last_ns, len(scene.movers), 1 / fps) for name, tracker in trackers.items()
     }, own.full_ms
-
-
-def scored(moments: Iterable[Moment], name: str, last_ns: Mapping[int, int], true: int, every_s: float) -> Score:
-    """Compare what a tracker said with the truth."""
-    together: dict[tuple[int, int], int] = defaultdict(int)
-    pairs: dict[int, int] = {}
-    truth = said = switches = 0
-    for moment in moments:
-        boxes = {key: box for key, box in moment.said[name].items() if moment.at_ns <= last_ns[key]}
-        counted = {one.number for one in moment.truth if one.visible >= VISIBLE and moment.looks[one.number] >= THIRD}
-        matched = _matched(moment.truth, boxes, pairs)
-        idle = {key for number, key in matched.items() if number not in counted}
-        truth, said = truth + len(counted), said + len(boxes) - len(idle)
-        for one in moment.truth:
-            if one.number not in counted:
-                continue
-            for key, box in boxes.items():
-                together[one.number, key] += key not in idle and _agreement(one, box) >= MATCH
-        for number in counted & set(matched):
-            switches += pairs.get(number, matched[number]) != matched[number]
-            pairs[number] = matched[number]
-    return Score(_together(together), truth, said, switches, truth * every_s / 60, abs(len(last_ns) - true), true)
-
-
-def _matched(truth: Sequence[Shown], boxes: Boxes, before: Mapping[int, int]) -> dict[int, int]:
-    """Which thing is which mover in a picture: as before where that still holds, else by overlap."""
-    keys = list(boxes)
-
-    def cost(one: Shown, key: int) -> float:
-        agreement = _agreement(one, boxes[key])
-        if agreement < MATCH:
-            return IMPOSSIBLE
-        return 1 - agreement - (5 if before.get(one.number) == key else 0)
-
-    pairs = assign([[cost(one, key) for key in keys] for one in truth])
-    return {truth[row].number: keys[column] for row, column in pairs}
-
-
-def _agreement(one: Shown, box: Box) -> float:
-    """Overlap with a mover, as far as it can be seen or as a whole: what is hidden may be known or not."""
-    return max(overlap(one.box, box), overlap(one.seen, box))
-
-
-def _together(counts: Mapping[tuple[int, int], int]) -> int:
-    """Pictures in which movers and things agree, each mover given the one thing that makes the sum largest."""
-    movers, things = (sorted({pair[place] for pair in counts}) for place in (0, 1))
-    most = max(counts.values(), default=0) or 1
-    pairs = assign([[1 - counts.get((mover, thing), 0) / most for thing in things] for mover in movers])
-    return sum(counts.get((movers[row], things[column]), 0) for row, column in pairs)
 
 
 class Results:
