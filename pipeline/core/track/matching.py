@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import area, centre, covers, overlap
+from pipeline.core.geometry import area, centre, overlap, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
 from pipeline.core.track.sight import LABELS
-from pipeline.core.track.thing import Thing, Vote, change, distance, seconds, shifted, size
+from pipeline.core.track.thing import Thing, Vote, blended, change, difference, distance, seconds, shifted, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,9 +69,11 @@ def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
     near = way <= min(scene.rules.most_reach_sizes, 0.6 + 0.5 * unseen_s) and small >= 0.4 * large  # see reach
     if not (common > 0.1 or piece or near):  # noqa: PLR2004  # less is a neighbour
         return IMPOSSIBLE
+    unlike = difference(thing.colours, detection.colours)
+    if common < 0.3 and unlike > scene.rules.most_unlike:  # noqa: PLR2004  # another one beside it
+        return IMPOSSIBLE
     mismatch = _mismatch(thing, detection)
-    unlike = scene.rules.colour_weight * _difference(thing.colours, detection.colours)
-    return 1 - common + 0.5 * way + mismatch + unlike - 0.03 * min(thing.hits, 10)
+    return 1 - common + 0.5 * way + mismatch + scene.rules.colour_weight * unlike - 0.03 * min(thing.hits, 10)
 
 
 def _mismatch(thing: Thing, detection: Detection) -> float:
@@ -83,13 +85,6 @@ def _mismatch(thing: Thing, detection: Detection) -> float:
     if thing.hits <= 3:  # noqa: PLR2004  # looks; the first ones often err
         return 0.3
     return IMPOSSIBLE if for_it < 0.15 * total else 0.6  # one look in seven errs
-
-
-def _difference(one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """Mean distance of colours, 1: 64 codes of each; 0 where one is not known."""
-    if not one or not other:
-        return 0.0
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one) / 64
 
 
 def _predicted(thing: Thing, scene: Scene) -> Box:
@@ -129,16 +124,9 @@ def _update(thing: Thing, detection: Detection, scene: Scene) -> Thing:
         moved_ns=at_ns if moving else thing.moved_ns,
         votes=_voted(thing.votes, detection),
         proof=_faded(thing, scene),
-        colours=_blended(thing.colours, detection.colours),
+        colours=blended(thing.colours, detection.colours),
     )
     return _along(thing, scene)
-
-
-def _blended(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
-    """Colours of a thing, which change slowly as it turns and the light does."""
-    if not old or not new:
-        return new or old
-    return tuple(round(0.7 * a + 0.3 * b) for a, b in zip(old, new, strict=True))
 
 
 def _along(thing: Thing, scene: Scene) -> Thing:
@@ -166,8 +154,8 @@ def _along(thing: Thing, scene: Scene) -> Thing:
 
 
 def _missed(thing: Thing, scene: Scene) -> Thing:
-    """A look at where it is did not show it."""
-    shown = any(covers(one, thing.box) > 0.5 for one in scene.sight.looked_at)  # noqa: PLR2004  # half
+    """A look at where it is did not show it; a look at something small before it is none at all of it."""
+    shown = any(shared(one, thing.box) > 0.5 * area(thing.box) for one in scene.sight.looked_at)  # half
     return thing._replace(misses=thing.misses + 1) if shown else thing
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core.geometry import area, centre, covers, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.evidence import is_lost, judge, unnamed
+from pipeline.core.track.hidden import known_again, remembered
 from pipeline.core.track.matching import match
 from pipeline.core.track.movement import Watch
 from pipeline.core.track.regions import Region, follow
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MOVED_OF_LATE_S = 1.0
+_SLOW_S = 0.4  # between two pictures; a walker goes farther than its width
 
 
 class Tracker(NamedTuple):
@@ -38,6 +40,7 @@ class Tracker(NamedTuple):
         watch: When it was observed and looked at.
         regions: Moving regions, oldest first.
         things: Oldest first.
+        hidden: Things that went out of sight inside the picture a short time ago.
         regions_born: How many regions there were.
         things_born: How many things there were.
     """
@@ -45,6 +48,7 @@ class Tracker(NamedTuple):
     watch: Watch = Watch()
     regions: tuple[Region, ...] = ()
     things: tuple[Thing, ...] = ()
+    hidden: tuple[Thing, ...] = ()
     regions_born: int = 0
     things_born: int = 0
 
@@ -65,19 +69,29 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     regions = tracker.regions if sight.global_change else follow(tracker.regions, sight, rules, tracker.regions_born)
     before = {region.number: region for region in tracker.regions}
     scene = Scene(watch, regions, before, tracker.watch.at_ns, sight, rules)
-    things = _carried((thing for thing in tracker.things if not is_lost(thing, scene)), scene)
-    born = tracker.things_born
+    here, gone = _parted(tracker.things, scene)
+    things, hidden, born = _carried(here, scene), remembered(tracker.hidden, gone, scene), tracker.things_born
     if sight.detections is not None:
         things, born = match(things, born, scene)
-        things = _without_doubles(things)
+        things, hidden = known_again(_without_doubles(things), hidden, scene)
     things, born = unnamed(things, born, scene)
+    here, gone = _parted(things, scene)
     return Tracker(
         watch,
         regions,
-        tuple(judge(thing, scene) for thing in things if not is_lost(thing, scene)),
+        tuple(judge(thing, scene) for thing in here),
+        remembered(hidden, gone, scene),
         max((tracker.regions_born, *(region.number for region in regions))),
         born,
     )
+
+
+def _parted(things: Iterable[Thing], scene: Scene) -> tuple[list[Thing], list[Thing]]:
+    """Those that are still there, and those that are lost."""
+    parts: tuple[list[Thing], list[Thing]] = ([], [])
+    for thing in things:
+        parts[is_lost(thing, scene)].append(thing)
+    return parts
 
 
 def on_their_way(tracker: Tracker) -> dict[int, Box]:
@@ -110,7 +124,11 @@ def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
 
 def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     thing = thing._replace(now=None, evident=False)
-    live = [one for one in scene.live(thing.regions) if not thing.votes or _touches(one.box, thing.box)]
+    live = [
+        one
+        for one in scene.live(thing.regions)
+        if not thing.votes or _touches(one.box, thing.box) or _leapt(one, thing, shared_by, scene)
+    ]
     if not live:
         live = [one for one in scene.moving(thing.box) if one.number not in shared_by]
         if not live:
@@ -121,13 +139,14 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     own = [one for one in live if shared_by.get(one.number, 0) <= 1]
     if not thing.votes:
         return thing._replace(box=live[0].box, travelled=max(thing.travelled, change(thing.first, live[0].box)))
+    region = max(own, key=lambda one: area(one.box), default=None)
+    before = scene.before.get(region.number) if region else None
+    leapt = region is not None and not _touches(region.box, thing.box)
     carried = scene.sight.carried.get(thing.number)
-    if carried is not None and carried.likeness >= scene.rules.least_likeness:
+    if not leapt and carried is not None and carried.likeness >= scene.rules.least_likeness:
         way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
         total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
         return thing._replace(box=carried.box, carried=total)
-    region = max(own, key=lambda one: area(one.box), default=None)
-    before = scene.before.get(region.number) if region else None
     if region is None or before is None or not _keeps_size(before.box, region.box):
         passed_s = seconds(scene.at_ns - scene.before_ns)
         return thing._replace(box=shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s))
@@ -137,6 +156,18 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
 def _touches(region: Box, box: Box) -> bool:
     """Whether what moves in a region may still be the thing that did."""
     return shared(region, box) > 0.1 * min(area(region), area(box))  # less is a neighbour
+
+
+def _leapt(region: Region, thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> bool:
+    """Whether a thing's own region went farther than itself from one picture of a slow camera to the next."""
+    before = scene.before.get(region.number)
+    return (
+        before is not None
+        and seconds(scene.at_ns - scene.before_ns) >= _SLOW_S
+        and shared_by.get(region.number, 0) <= 1
+        and _keeps_size(before.box, region.box)
+        and _touches(before.box, thing.box)
+    )
 
 
 def _keeps_size(before: Box, after: Box) -> bool:
