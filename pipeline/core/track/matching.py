@@ -8,7 +8,18 @@ from pipeline.core.geometry import area, centre, overlap, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
 from pipeline.core.track.sight import LABELS
-from pipeline.core.track.thing import Thing, Vote, blended, change, difference, distance, seconds, shifted, size
+from pipeline.core.track.thing import (
+    Thing,
+    Vote,
+    blended,
+    change,
+    difference,
+    distance,
+    is_leaving,
+    seconds,
+    shifted,
+    size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +78,7 @@ def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
         return IMPOSSIBLE
     piece = pieces.is_piece(detection.box, box) or pieces.is_piece(box, detection.box)
     near = way <= min(scene.rules.most_reach_sizes, 0.6 + 0.5 * unseen_s) and small >= 0.4 * large  # see reach
-    if not (common > 0.1 or piece or near):  # noqa: PLR2004  # less is a neighbour
+    if not (common > 0.1 or piece or (near and not is_leaving(box, thing.velocity))):  # noqa: PLR2004  # less is a neighbour
         return IMPOSSIBLE
     unlike = difference(thing.colours, detection.colours)
     if common < 0.3 and unlike > scene.rules.most_unlike:  # noqa: PLR2004  # another one beside it
