@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MOVED_OF_LATE_S = 1.0
+_HIDES = 0.5  # of a thing, from which on what stands before it may be taken for it
 _SLOW_S = 0.4  # between two pictures; a walker goes farther than its width
 
 
@@ -119,10 +120,17 @@ def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
     things = list(things)
     numbers = [number for thing in things for number in thing.regions]
     shared_by = {number: numbers.count(number) for number in numbers}
-    return [_carry(thing, shared_by, scene) for thing in things]
+    return [_carry(thing, shared_by, scene, behind=_is_behind(thing, things)) for thing in things]
 
 
-def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
+def _is_behind(thing: Thing, things: Iterable[Thing]) -> bool:
+    """Whether a nearer thing hides part of it: then what looks like it may be the nearer one."""
+    least = _HIDES * area(thing.box)
+    nearer = (other.box for other in things if other.confirmed and other.box[3] > thing.box[3])
+    return any(shared(box, thing.box) > least for box in nearer)
+
+
+def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene, *, behind: bool) -> Thing:
     thing = thing._replace(now=None, evident=False)
     live = [
         one
@@ -143,11 +151,11 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     before = scene.before.get(region.number) if region else None
     leapt = region is not None and not _touches(region.box, thing.box)
     carried = scene.sight.carried.get(thing.number)
-    if not leapt and carried is not None and carried.likeness >= scene.rules.least_likeness:
+    if not leapt and not behind and carried is not None and carried.likeness >= scene.rules.least_likeness:
         way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
         total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
         return thing._replace(box=carried.box, carried=total)
-    if region is None or before is None or not _keeps_size(before.box, region.box):
+    if behind or region is None or before is None or not _keeps_size(before.box, region.box):
         passed_s = seconds(scene.at_ns - scene.before_ns)
         return thing._replace(box=shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s))
     return thing._replace(box=_moved_on(thing.box, before.box, region.box))
