@@ -404,7 +404,7 @@ def _occlusion(cast: _Cast) -> tuple[Box, ...]:
     cast.walk((-_OUT, 0.78), (1 + _OUT, 0.78))
     cast.walk((1 + _OUT, 0.68), (-_OUT, 0.72), start_s=START_S + cast.near(4, 1))
     post, wall = cast.near(0.3), cast.near(0.68)
-    return ((post - 0.05, 0.1, post + 0.05, 0.88), (wall - 0.11, 0.45, wall + 0.11, 0.87))
+    return ((post - 0.05, 0.1, post + 0.05, 0.88), (wall - 0.11, 0.3, wall + 0.11, 0.87))
 
 
 def _group(cast: _Cast) -> None:

@@ -81,7 +81,7 @@ def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
     if not (common > 0.1 or piece or (near and not is_leaving(box, thing.velocity))):  # noqa: PLR2004  # less is a neighbour
         return IMPOSSIBLE
     unlike = difference(thing.colours, detection.colours)
-    if common < 0.3 and unlike > scene.rules.most_unlike:  # noqa: PLR2004  # another one beside it
+    if unlike > scene.rules.most_unlike:
         return IMPOSSIBLE
     mismatch = _mismatch(thing, detection)
     return 1 - common + 0.5 * way + mismatch + scene.rules.colour_weight * unlike - 0.03 * min(thing.hits, 10)

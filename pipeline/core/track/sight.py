@@ -110,7 +110,7 @@ class TrackRules(NamedTuple):
         least_likeness: Correlation from which on a thing is where what looks like it is.
         most_growth: Greatest ratio of the areas of a thing in two looks.
         colour_weight: Cost of a detection of quite other colours, beside 1 for one that does not overlap.
-        most_unlike: Difference of the colours above which two that hardly overlap are not the same thing; 1: 64 codes.
+        most_unlike: Difference of the colours above which two are not the same thing; 1: 64 codes.
             Of one thing in two looks it is 0.05 in the median and 0.2 in one of twenty.
         max_hidden_s: Longest that a thing that went out of sight inside the picture is waited for.
         most_misses_moving: A thing on its way is gone after so many looks at it that did not show it.
@@ -161,7 +161,7 @@ class TrackRules(NamedTuple):
     least_likeness: float = 0.7
     most_growth: float = 4.0
     colour_weight: float = 3.0
-    most_unlike: float = 0.35
+    most_unlike: float = 0.4
     max_hidden_s: float = 5.0
     most_misses_moving: int = 6
     most_misses: int = 4
