@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pipeline.core.track.sight import TrackRules
 
 
+_GONE_S = 0.9  # who was about to leave and is not seen after so long has left
+
+
 def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
     """Take regions that are evidence by themselves, and in which nothing is known, for things."""
     known = {number for thing in things for number in thing.regions}
@@ -91,7 +94,7 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:
         return unseen_s >= rules.lost_s
-    if thing.misses > 1 and is_leaving(thing.box, thing.velocity):
+    if thing.misses > (unseen_s < _GONE_S) and is_leaving(thing.box, thing.velocity):
         return True
     if thing.rests(scene.at_ns, rules):
         return thing.misses >= rules.most_misses or unseen_s > rules.lost_standing_s

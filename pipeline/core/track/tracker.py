@@ -138,7 +138,7 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene, *, behind: 
         if not thing.votes or _touches(one.box, thing.box) or _leapt(one, thing, shared_by, scene)
     ]
     if not live:
-        live = [one for one in scene.moving(thing.box) if one.number not in shared_by]
+        live = [one for one in scene.moving(_expected(thing, scene)) if one.number not in shared_by]
         if not live:
             hidden = {one.number for one in scene.regions if one.seen_ns != scene.at_ns}
             return thing._replace(regions=thing.regions & hidden)
@@ -164,6 +164,14 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene, *, behind: 
 def _touches(region: Box, box: Box) -> bool:
     """Whether what moves in a region may still be the thing that did."""
     return shared(region, box) > 0.1 * min(area(region), area(box))  # less is a neighbour
+
+
+def _expected(thing: Thing, scene: Scene) -> Box:
+    """Where it would be in the next picture of a slow camera; of others it is still where it was."""
+    passed_s = seconds(scene.at_ns - scene.before_ns)
+    if passed_s < _SLOW_S or thing.rests(scene.at_ns, scene.rules):
+        return thing.box
+    return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
 
 
 def _leapt(region: Region, thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> bool:
