@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pipeline.core.track.scene import Scene
+    from pipeline.core.track.sight import Detection
 
 _FRESH_HITS = 3  # looks within which a new thing may turn out to be a known one
 _ALIKE = 0.6  # least ratio of the sizes: what comes out is seen in part, but in its full height
 _REACH, _REACH_PER_S = 0.5, 0.15  # of its size, from the way that it was on
 _UNLIKE = 0.25  # greatest difference of the colours
+_LIKER = 0.1  # difference of the differences: twice that of one thing in two looks
 _MOST_WAY_S = 4.0  # for so long it is taken to have gone on
 
 
@@ -37,7 +39,7 @@ def known_again(things: list[Thing], hidden: Sequence[Thing], scene: Scene) -> t
     fresh = [one for one in things if one.now is not None and not one.confirmed and one.hits <= _FRESH_HITS]
     if not fresh:
         return things, tuple(hidden)
-    unseen = [*hidden, *(one for one in things if _is_unseen(one, scene))]
+    unseen = [*hidden, *(one for one in things if is_unseen(one, scene))]
     pairs = assign([[_cost(old, new, scene) for new in fresh] for old in unseen])
     came_out = {fresh[column].number: _taken_up(unseen[row], fresh[column], scene) for row, column in pairs}
     again = {unseen[row].number for row, _ in pairs}
@@ -45,12 +47,23 @@ def known_again(things: list[Thing], hidden: Sequence[Thing], scene: Scene) -> t
     return sorted(found, key=lambda one: one.number), tuple(old for old in hidden if old.number not in again)
 
 
-def _is_unseen(thing: Thing, scene: Scene) -> bool:
+def is_anothers(thing: Thing, detection: Detection, away: Iterable[Thing], scene: Scene) -> bool:
+    """Whether a detection near a thing has much more of the colours of one that is away, and may be that one."""
+    unlike = difference(thing.colours, detection.colours)
+    if unlike < _UNLIKE / 2:
+        return False
+    return any(
+        difference(one.colours, detection.colours) < unlike - _LIKER and _cost(one, detection, scene) != IMPOSSIBLE
+        for one in away
+    )
+
+
+def is_unseen(thing: Thing, scene: Scene) -> bool:
     """Whether a thing is not there just now, though it is not lost yet."""
     return thing.confirmed and thing.misses > 0 and thing.seen_ns < scene.at_ns and not at_edge(thing.box)
 
 
-def _cost(old: Thing, new: Thing, scene: Scene) -> float:
+def _cost(old: Thing, new: Thing | Detection, scene: Scene) -> float:
     """How unlikely it is that a new thing is one that was hidden; see `assign`."""
     small, large = sorted((size(old.box), size(new.box)))
     unlike = difference(old.colours, new.colours)
@@ -63,7 +76,7 @@ def _cost(old: Thing, new: Thing, scene: Scene) -> float:
     return way + 2 * unlike
 
 
-def _off_its_way(old: Thing, new: Thing, unseen_s: float) -> float:
+def _off_its_way(old: Thing, new: Thing | Detection, unseen_s: float) -> float:
     """Distance of the new one from the way that the old one has gone if it slowed down somewhere or did not."""
     (x, y), (x1, y1) = centre(new.box), centre(old.box)
     across, down = old.velocity[0] * unseen_s, old.velocity[1] * unseen_s

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.geometry import area, centre, overlap, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
+from pipeline.core.track.hidden import is_anothers, is_unseen
 from pipeline.core.track.sight import LABELS
 from pipeline.core.track.thing import (
     Thing,
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 _MOST_SPEED = 0.6  # shares of the picture a second
 
 
-def match(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
-    """Give detections to things; what is left and moves is a new thing."""
+def match(things: list[Thing], hidden: Iterable[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
+    """Give detections to things; what is left and moves is a new thing, or, as `known_again` finds, a hidden one."""
     counted = [one for one in scene.sight.detections or () if _counts(one, scene)]
     cycles = pieces.ridden(counted)
     found = [one for one in counted if one not in cycles]
     pairs = assign([[_cost(thing, one, scene) for one in found] for thing in things])
-    given = dict(pairs)
+    matched = {row for row, _ in pairs}
+    away = [*hidden, *(one for row, one in enumerate(things) if row not in matched and is_unseen(one, scene))]
+    given = {row: column for row, column in pairs if not is_anothers(things[row], found[column], away, scene)}
     result = [
         _update(thing, found[given[row]], scene) if row in given else _missed(thing, scene)
         for row, thing in enumerate(things)

@@ -73,7 +73,7 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     here, gone = _parted(tracker.things, scene)
     things, hidden, born = _carried(here, scene), remembered(tracker.hidden, gone, scene), tracker.things_born
     if sight.detections is not None:
-        things, born = match(things, born, scene)
+        things, born = match(things, hidden, born, scene)
         things, hidden = known_again(_without_doubles(things), hidden, scene)
     things, born = unnamed(things, born, scene)
     here, gone = _parted(things, scene)

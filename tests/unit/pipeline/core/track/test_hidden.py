@@ -67,3 +67,12 @@ def test_who_left_over_the_border_is_not_waited_for():
     came = walked(Tracker(), steps(1, 3.6, 0.65))
     gone = walked(came, nobody(3.6, 5), looked_at=((0.9, 0.4, 1.0, 0.7),))
     assert gone.things == gone.hidden == ()
+
+
+def test_who_comes_out_where_another_one_goes_in_is_told_from_him_by_his_clothes():
+    near_shirt = tuple(code + 14 for code in SHIRT)
+    met = walked(hidden(), [(at_s, 0.98 - 0.2 * (at_s - 4)) for at_s, _ in steps(4, 5.4, 0)], near_shirt)
+    (other,) = certain(met)
+    assert other != 1
+    after = walked(met, [(5.4, 0.69), (5.6, 0.71), (5.8, 0.73)])
+    assert 1 in certain(after)
