@@ -201,8 +201,9 @@ class Trigger(Stage):
     def _go_on(self, key: Place, course: Course, seen: Seen) -> Outputs:
         frame = seen.frame
         moment = self._facts.local(frame.utc_ns)
-        if seen.things:
+        if seen.members:
             course = seeing.note(course, seen)
+        if seen.things:
             course = best_frames.keep_best_frame(self.context, course, seen, moment)
         course = self._facts.with_rules(course, self._spots[key].visits, moment)
         self._open[key] = course

@@ -75,6 +75,12 @@ BARS = (
     Bar("encoder",        "cosine_qnn",                     ">=", 0.995),
     Bar("encoder",        "encode_vs_bare_run",             "<=", 1.15),
     Bar("encoder_faults", "incidents_lost",                 "=",  0),
+    Bar("tracks",         "idf1_5",                         ">=", 0.95),
+    Bar("tracks",         "idf1_1",                         ">=", 0.9),
+    Bar("tracks",         "switches_per_object_minute",     "<=", 0.05),
+    Bar("tracks",         "count_error",                    "<=", 0.03),
+    Bar("tracks",         "count_error_groups",             "<=", 0.08),
+    Bar("tracks",         "tracker_ms",                     "<=", 0.3),
     Bar("verdict",        "remembered_p50_ms",              "<=", 10),
     Bar("verdict",        "budget_kept",                    "=",  1.0),
 )

@@ -134,6 +134,7 @@ BENCHMARKS = {
         "rounds", "started", "ended", "not_ended_once", "sequence_gaps", "repeated_ids", "torn", "frames_checked",
         "leaked", "zombies", "restart_to_first_frame_ms_p50", "restarts_told",
     }),
+    "objects": ([], known_clip, {"rows", "at_once_exact", "total_exact", "stays", "stays_right"}),
     "pipelined": (["--rounds", "1", "--seconds", "8", "--model", "none"], None, {
         "latency_vs_sequential", "staged_ms", "sequential_ms", "incidents",
     }),
@@ -163,6 +164,10 @@ BENCHMARKS = {
     "storm": (["--incidents", "40", "--seconds", "3", "--arrivals", "2"], boot_model_in_use, {
         "incidents", "served", "skipped", "unaccounted", "alarm_deadline_misses", "first_token_after_decode_steps",
         "storms_told", "rss_growth_mb", "exit_status", "stop_s",
+    }),
+    "tracks": (["--seeds", "1", "--kinds", "many", "group", "return", "--rates", "5", "1"], None, {
+        "idf1_5", "idf1_1", "switches_per_object_minute", "count_error", "count_error_groups", "peer_idf1_5",
+        "peer_idf1_1", "tracker_ms",
     }),
     "search": ([], known_clip, {"queries", "recall_at_5", "ceiling_at_5", "chance"}),
     "verdict": (

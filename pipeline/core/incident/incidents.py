@@ -52,6 +52,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     area_ratio: float = 0.0  # the most that moved
     group: Group | None = None  # what it is about; None: the classifier abstains
     members: tuple[Member, ...] = ()  # things that were there, in the order in which they came
+    most: dict[Group, int] = {}  # confirmed things of a group that were there at one moment
     told: tuple[int, ...] = ()  # numbers of the confirmed members that were there when an event last told of it
     told_ns: Nanoseconds = Nanoseconds(0)  # when that was
     light: Light = "day"
@@ -123,7 +124,8 @@ def recognition(course: Course) -> Recognition:
     if not own:
         return Recognition("none", None, 0.0, 0)
     best = max(vote.best for member in own for vote in member.votes if vote.group == course.group)
-    return Recognition(members.common_label(own), course.group, round(best, 2), members.at_once(own))
+    most = members.count_at_once(own, course.most)
+    return Recognition(members.common_label(own), course.group, round(best, 2), most)
 
 
 def news(course: Course) -> tuple[str, tuple[str, ...]]:
@@ -204,7 +206,7 @@ def facts(course: Course, place: Area, moment: datetime) -> Facts:
             visits_last_hour=course.visits,
         ),
         rules_hit=course.rules,
-        objects=members.objects(course.members, course.group),
+        objects=members.objects(course.members, course.group, course.most),
     )
 
 

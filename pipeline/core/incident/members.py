@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +15,7 @@ from pipeline.core.track.thing import Vote
 from pipeline.core.vocabulary import Direction, Group, Nanoseconds, Speed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pipeline.core.incident.whereabouts import Where
     from pipeline.core.track.thing import ThingSeen
@@ -24,6 +26,7 @@ GROUPS: tuple[Group, ...] = ("person", "vehicle", "animal")
 MOST = 256
 """Members that an incident remembers; of more, those that came last are not."""
 
+_THERE_NS = 1_000_000_000  # who was seen so lately is there: two looks
 _TOUCH_NS = 300_000_000  # who comes as another goes is not there at once with it: looks are so far apart
 
 
@@ -81,7 +84,7 @@ def joined(
         found[thing.number] = Member(
             number=thing.number,
             first_ns=min(first_ns, at_ns),
-            last_ns=at_ns,
+            last_ns=at_ns if thing.present or old is None else old.last_ns,
             votes=thing.votes,
             confirmed=thing.confirmed,
             rides=thing.rides or (old.rides if old else ""),
@@ -119,7 +122,24 @@ def at_once(members: Sequence[Member]) -> int:
     return max(accumulate(step for _, step in changes), default=0)
 
 
-def objects(members: Sequence[Member], group: Group | None) -> tuple[ObjectsFact, ...]:
+def peaks(most: Mapping[Group, int], members: Iterable[Member], at_ns: Nanoseconds) -> dict[Group, int]:
+    """The most confirmed things that were there at one moment, by group, with this moment added."""
+    there = Counter(
+        member.group for member in members if member.confirmed and at_ns - member.last_ns < _THERE_NS and member.group
+    )
+    return {group: max(most.get(group, 0), there[group]) for group in {*most, *there}}
+
+
+def count_at_once(own: Sequence[Member], most: Mapping[Group, int]) -> int:
+    """The most of a group at one moment: as counted, else as their stays say."""
+    group = own[0].group
+    counted = most.get(group, 0) if group else 0
+    return min(counted, len(own)) or at_once(own)
+
+
+def objects(
+    members: Sequence[Member], group: Group | None, most: Mapping[Group, int] = MappingProxyType({})
+) -> tuple[ObjectsFact, ...]:
     """Return a row for each group that was there; what an incident is about comes first.
 
     Groups of which nothing is confirmed are mistakes of the detector, but for the one that the incident is about.
@@ -129,18 +149,20 @@ def objects(members: Sequence[Member], group: Group | None) -> tuple[ObjectsFact
     for name in sorted(GROUPS, key=lambda one: (one != group, GROUPS.index(one))):
         own = of_group(members, name)
         if own and (name == group or own[0].confirmed):
-            rows.append(_row(name, own))
+            rows.append(_row(name, own, most=most))
     cycles = [member for member in members if member.rides and member.confirmed]
     if cycles and all(row.group != "vehicle" for row in rows):
-        rows.append(_row("vehicle", cycles, max(sorted(member.rides for member in cycles))))
+        rows.append(_row("vehicle", cycles, max(sorted(member.rides for member in cycles)), {}))
     return tuple(rows)
 
 
-def _row(group: Group, own: Sequence[Member], label: str = "") -> ObjectsFact:
+def _row(
+    group: Group, own: Sequence[Member], label: str = "", most: Mapping[Group, int] = MappingProxyType({})
+) -> ObjectsFact:
     return ObjectsFact(
         group=group,
         class_=label or common_label(own),
-        count=at_once(own),
+        count=count_at_once(own, most) if most else at_once(own),
         total=len(own),
         stay_s=round(max(member.stay_s for member in own), 1),
     )

@@ -48,6 +48,7 @@ class Seen(NamedTuple):
     Attributes:
         frame: Which.
         things: What is seen to be there.
+        members: What is known to be there: the same, and members that are followed though not seen now.
         area_ratio: Share of the picture that moves; 0 where nothing is there.
         where: Where all things of the camera are and were.
         presence: What is there, with this frame.
@@ -55,6 +56,7 @@ class Seen(NamedTuple):
 
     frame: FrameRef
     things: tuple[ThingSeen, ...]
+    members: tuple[ThingSeen, ...]
     area_ratio: float
     where: Where
     presence: Presence
@@ -82,7 +84,8 @@ def see(
     numbers = {member.number for member in course.members} if course else None
     now, change = presence.step(spot.presence, view, numbers, gap_s)
     present = tuple(thing for thing in here if thing.present)
-    return Seen(scene.frame, present, scene.area_ratio if present else 0.0, where, now), change
+    known = tuple(thing for thing in here if thing.present or thing.number in (numbers or ()))
+    return Seen(scene.frame, present, known, scene.area_ratio if present else 0.0, where, now), change
 
 
 def note(course: Course, seen: Seen) -> Course:
@@ -90,9 +93,10 @@ def note(course: Course, seen: Seen) -> Course:
     boxes = tuple(thing.box for thing in seen.things)
     course = msgspec.structs.replace(
         course,
-        frame=seen.frame,
+        frame=seen.frame if seen.things else course.frame,
         boxes=boxes or course.boxes,
         area_ratio=max(course.area_ratio, seen.area_ratio),
-        members=members.joined(course.members, seen.things, seen.where, seen.frame.pts_ns),
+        members=members.joined(course.members, seen.members, seen.where, seen.frame.pts_ns),
     )
-    return msgspec.structs.replace(course, group=incidents.named(course))
+    most = members.peaks(course.most, course.members, seen.frame.pts_ns)
+    return msgspec.structs.replace(course, group=incidents.named(course), most=most)

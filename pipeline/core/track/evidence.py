@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _IS_IT = 0.35  # intersection over union of a thing and a region, from which on the region is that thing and no shadow
 _ON_ITS_WAY = 0.5  # of its own greatest size, how far a region got
+_GONE_S = 0.9  # who was about to leave and is not seen after so long has left
 
 
 def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
@@ -40,23 +41,22 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
 def judge(thing: Thing, scene: Scene) -> Thing:
     """Say whether it is evidence for an incident now, and whether it is a thing for certain."""
     rules, moves = scene.rules, scene.live(thing.regions)
-    by_light = thing.group == "vehicle" and not _came(thing, moves, rules)
+    by_light = bool(thing.votes) and thing.group not in {"person", "animal"} and not _came(thing, moves, rules)
     by_motion = not by_light and any(movement.is_evidence(one, scene.regions, scene.watch, rules) for one in moves)
     sure = thing.now is not None and thing.now.likelihood >= rules.likelihood
     if thing.now is not None and sure and moves and _came(thing, moves, rules):
         thing = thing._replace(proof=thing.proof + thing.now.likelihood - rules.doubt_likelihood)
     recognised = sure and bool(moves) and thing.proof >= rules.proof_likelihood
     evident = recognised or by_motion or (bool(moves) and _was_carried(thing, rules))
-    thing = thing._replace(
-        evident=evident, proven=thing.proven or evident, confirmed=thing.confirmed or _is_certain(thing, moves, rules)
-    )
+    certain = thing.confirmed or _is_certain(thing, moves, rules)
+    thing = thing._replace(evident=evident, proven=thing.proven or evident or certain, confirmed=certain)
     seen = by_motion or _shows(thing, moves, scene)
     return thing._replace(present=thing.proven and seen, stirs=thing.proven and (seen or _stirs(thing, moves, scene)))
 
 
 def _is_certain(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it was seen often enough, and moved far or often enough, to be no mistake of the detector."""
-    if _was_carried(thing, rules) and (thing.hits > 1 or thing.proof >= rules.proof_likelihood):
+    if _was_carried(thing, rules) and (thing.hits > 1 or thing.group == "vehicle"):  # a wheel may pass for a person
         return True
     if thing.moving_hits < 2 or not _came(thing, moves, rules):  # noqa: PLR2004  # once may be luck
         return False
@@ -96,15 +96,16 @@ def _stays_put(thing: Thing, rules: TrackRules) -> bool:
 def _came(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it moved itself; light and shade that pass over parked vehicles move in their boxes, too.
 
-    A vehicle moved where what looks like it did, or where a region as large as it is went on its way. People and
-    animals may move in their place, where they are seen clearly.
+    A vehicle, or a chair, moved where what looks like it did, or where a region as large as it is went on its way.
+    People and animals may move in their place, where they are seen clearly.
     """
-    if thing.group != "vehicle":
+    if thing.group in {"person", "animal"}:
         best = max((vote.best for vote in thing.votes), default=0.0)
         return best >= rules.still_likelihood or thing.travelled >= rules.stirred_sizes or not _stays_put(thing, rules)
     if _stays_put(thing, rules):
         return False
-    if thing.travelled >= rules.came_sizes and thing.carried_s >= rules.carried_s:
+    seen_often = thing.carried_s >= rules.carried_s or thing.hits >= rules.least_hits
+    if thing.travelled >= (rules.came_sizes if thing.carried_s else rules.sure_sizes) and seen_often:
         return True
     return thing.hits > 1 and any(
         overlap(one.box, thing.box) >= _IS_IT and one.travelled >= _ON_ITS_WAY * one.largest for one in moves
@@ -117,7 +118,8 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:
         return unseen_s >= rules.lost_s
-    if thing.misses > (1 if thing.moved_ns < scene.at_ns else 3) and is_leaving(thing.box, thing.velocity):
+    patience = 1 if thing.moved_ns < scene.at_ns and unseen_s < _GONE_S else 3 if thing.moved_ns == scene.at_ns else 0
+    if thing.misses > patience and is_leaving(thing.box, thing.velocity):
         return True
     if thing.rests(scene.at_ns, rules):
         return thing.misses >= rules.most_misses or unseen_s > rules.lost_standing_s

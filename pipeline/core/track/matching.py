@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import area, centre, covers, overlap
+from pipeline.core.geometry import area, centre, overlap, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
+from pipeline.core.track.hidden import is_anothers, is_unseen
 from pipeline.core.track.sight import LABELS
-from pipeline.core.track.thing import Thing, Vote, change, distance, seconds, shifted, size
+from pipeline.core.track.thing import (
+    Thing,
+    Vote,
+    blended,
+    change,
+    difference,
+    distance,
+    is_leaving,
+    seconds,
+    shifted,
+    size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,16 +30,19 @@ if TYPE_CHECKING:
     from pipeline.core.track.sight import Detection
 
 _SMALLEST_PART = 0.04  # of a whole thing's area: a head is 0.1
+_MISSED_VEHICLE, _MISSED = 0.2, 0.08  # cost of a look that did not show it; other vehicles pass where one was
 _MOST_SPEED = 0.6  # shares of the picture a second
 
 
-def match(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
-    """Give detections to things; what is left and moves is a new thing."""
+def match(things: list[Thing], hidden: Iterable[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
+    """Give detections to things; what is left and moves is a new thing, or, as `known_again` finds, a hidden one."""
     counted = [one for one in scene.sight.detections or () if _counts(one, scene)]
     cycles = pieces.ridden(counted)
     found = [one for one in counted if one not in cycles]
     pairs = assign([[_cost(thing, one, scene) for one in found] for thing in things])
-    given = dict(pairs)
+    matched = {row for row, _ in pairs}
+    away = [*hidden, *(one for row, one in enumerate(things) if row not in matched and is_unseen(one, scene))]
+    given = {row: column for row, column in pairs if not is_anothers(things[row], found[column], away, scene)}
     kept = dict(_weakly([(row, thing) for row, thing in enumerate(things) if row not in given], scene))
     result = [
         _update(thing, found[given[row]], scene)
@@ -95,6 +110,8 @@ def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
     """How unlikely it is that a detection is of a thing; see `assign`."""
     unseen_s = seconds(scene.at_ns - (thing.detected_ns or thing.seen_ns))
     box = thing.box if thing.moved_ns == scene.at_ns else predicted(thing, scene)
+    if _is_far(box, detection.box, scene.rules.most_reach_sizes):
+        return IMPOSSIBLE
     common, way = overlap(box, detection.box), distance(box, detection.box)
     small, large = sorted((size(box), size(detection.box)))
     ratio = area(detection.box) / max(area(box), 1e-6)
@@ -103,11 +120,26 @@ def _cost(thing: Thing, detection: Detection, scene: Scene) -> float:
         return IMPOSSIBLE
     piece = part or pieces.is_piece(box, detection.box)
     near = way <= min(scene.rules.most_reach_sizes, 0.6 + 0.5 * unseen_s) and small >= 0.4 * large  # see reach
-    if not (common > 0.1 or piece or near):  # noqa: PLR2004  # less is a neighbour
+    if not (common > 0.1 or piece or (near and not is_leaving(box, thing.velocity))):  # noqa: PLR2004  # less is a neighbour
+        return IMPOSSIBLE
+    unlike = difference(thing.colours, detection.colours)
+    if unlike > scene.rules.most_unlike:
         return IMPOSSIBLE
     mismatch = _mismatch(thing, detection)
-    unlike = scene.rules.colour_weight * _difference(thing.colours, detection.colours)
-    return 1 - common + 0.5 * way + mismatch + unlike - 0.03 * min(thing.hits, 10)
+    doubt = 1 - common + 0.5 * way + mismatch + scene.rules.colour_weight * unlike + _doubt_of_misses(thing)
+    return IMPOSSIBLE if doubt > scene.rules.most_doubt else doubt - 0.03 * min(thing.hits, 10)
+
+
+def _doubt_of_misses(thing: Thing) -> float:
+    return thing.misses * (_MISSED_VEHICLE if thing.group == "vehicle" else _MISSED)
+
+
+def _is_far(one: Box, other: Box, sizes: float) -> bool:
+    """Whether two boxes are too far apart for everything, found out in a fifth of the time that the cost takes."""
+    reach = sizes * max(one[2] - one[0], one[3] - one[1], other[2] - other[0], other[3] - other[1])
+    return (
+        abs(one[0] + one[2] - other[0] - other[2]) > 2 * reach or abs(one[1] + one[3] - other[1] - other[3]) > 2 * reach
+    )
 
 
 def _mismatch(thing: Thing, detection: Detection) -> float:
@@ -119,13 +151,6 @@ def _mismatch(thing: Thing, detection: Detection) -> float:
     if thing.hits <= 3:  # noqa: PLR2004  # looks; the first ones often err
         return 0.3
     return IMPOSSIBLE if for_it < 0.15 * total else 0.6  # one look in seven errs
-
-
-def _difference(one: tuple[int, ...], other: tuple[int, ...]) -> float:
-    """Mean distance of colours, 1: 64 codes of each; 0 where one is not known."""
-    if not one or not other:
-        return 0.0
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one) / 64
 
 
 def predicted(thing: Thing, scene: Scene) -> Box:
@@ -166,16 +191,9 @@ def _update(thing: Thing, detection: Detection, scene: Scene) -> Thing:
         moved_ns=at_ns if moving else thing.moved_ns,
         votes=_voted(thing.votes, detection),
         proof=_faded(thing, scene),
-        colours=_blended(thing.colours, detection.colours),
+        colours=blended(thing.colours, detection.colours),
     )
     return _along(thing, scene)
-
-
-def _blended(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
-    """Colours of a thing, which change slowly as it turns and the light does."""
-    if not old or not new:
-        return new or old
-    return tuple(round(0.7 * a + 0.3 * b) for a, b in zip(old, new, strict=True))
 
 
 def _along(thing: Thing, scene: Scene) -> Thing:
@@ -203,8 +221,8 @@ def _along(thing: Thing, scene: Scene) -> Thing:
 
 
 def _missed(thing: Thing, scene: Scene) -> Thing:
-    """A look at where it is did not show it."""
-    shown = any(covers(one, thing.box) > 0.5 for one in scene.sight.looked_at)  # noqa: PLR2004  # half
+    """A look at where it is did not show it; a look at something small before it is none at all of it."""
+    shown = any(shared(one, thing.box) > 0.5 * area(thing.box) for one in scene.sight.looked_at)  # half
     return thing._replace(misses=thing.misses + 1) if shown else thing
 
 

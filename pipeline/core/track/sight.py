@@ -119,6 +119,10 @@ class TrackRules(NamedTuple):
         least_likeness: Correlation from which on a thing is where what looks like it is.
         most_growth: Greatest ratio of the areas of a thing in two looks.
         colour_weight: Cost of a detection of quite other colours, beside 1 for one that does not overlap.
+        most_doubt: Cost above which a detection is rather of another thing, new or not.
+        most_unlike: Difference of the colours above which two are not the same thing; 1: 64 codes.
+            Of one thing in two looks it is 0.05 in the median and 0.2 in one of twenty.
+        max_hidden_s: Longest that a thing that went out of sight inside the picture is waited for.
         most_misses_moving: A thing on its way is gone after so many looks at it that did not show it.
         most_misses: A thing that stands still is gone after so many looks that did not show it.
         lost_standing_s: Likewise, after so long without a look at it.
@@ -165,7 +169,7 @@ class TrackRules(NamedTuple):
     rest_s: float = 2.0
     max_still_s: float = 900.0
     came_sizes: float = 0.35
-    came_growth: float = 1.4
+    came_growth: float = 2.0
     carried_s: float = 0.25
     still_likelihood: float = 0.55
     stirred_sizes: float = 0.25
@@ -173,7 +177,10 @@ class TrackRules(NamedTuple):
     least_hits: int = 3
     least_likeness: float = 0.7
     most_growth: float = 4.0
-    colour_weight: float = 1.0
+    colour_weight: float = 3.0
+    most_doubt: float = 1.9
+    most_unlike: float = 0.4
+    max_hidden_s: float = 5.0
     most_misses_moving: int = 6
     most_misses: int = 4
     lost_standing_s: float = 15.0

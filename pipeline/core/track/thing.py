@@ -227,6 +227,20 @@ def shifted(box: Box, across: float, down: float) -> Box:
     return (box[0] + across, box[1] + down, box[2] + across, box[3] + down)
 
 
+def difference(one: tuple[int, ...], other: tuple[int, ...]) -> float:
+    """Mean distance of colours, 1: 64 codes of each; 0 where one is not known."""
+    if not one or not other:
+        return 0.0
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one) / 64
+
+
+def blended(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
+    """Colours of a thing, which change slowly as it turns and the light does."""
+    if not old or not new:
+        return new or old
+    return tuple(round(0.7 * a + 0.3 * b) for a, b in zip(old, new, strict=True))
+
+
 def seconds(ns: int) -> float:
     """Nanoseconds as seconds."""
     return ns / NS_PER_S

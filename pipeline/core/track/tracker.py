@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pipeline.core.geometry import area, centre, covers, shared
 from pipeline.core.track import pieces
 from pipeline.core.track.evidence import is_lost, judge, unnamed
+from pipeline.core.track.hidden import known_again, remembered
 from pipeline.core.track.matching import match, predicted
 from pipeline.core.track.movement import Watch
 from pipeline.core.track.regions import Region, follow
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _MOVED_OF_LATE_S = 1.0
+_HIDES = 0.5  # of a thing, from which on what stands before it may be taken for it
+_SLOW_S = 0.4  # between two pictures; a walker goes farther than its width
 
 
 class Tracker(NamedTuple):
@@ -38,6 +41,7 @@ class Tracker(NamedTuple):
         watch: When it was observed and looked at.
         regions: Moving regions, oldest first.
         things: Oldest first.
+        hidden: Things that went out of sight inside the picture a short time ago.
         regions_born: How many regions there were.
         things_born: How many things there were.
     """
@@ -45,6 +49,7 @@ class Tracker(NamedTuple):
     watch: Watch = Watch()
     regions: tuple[Region, ...] = ()
     things: tuple[Thing, ...] = ()
+    hidden: tuple[Thing, ...] = ()
     regions_born: int = 0
     things_born: int = 0
 
@@ -65,19 +70,31 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     regions = tracker.regions if sight.global_change else follow(tracker.regions, sight, rules, tracker.regions_born)
     before = {region.number: region for region in tracker.regions}
     scene = Scene(watch, regions, before, tracker.watch.at_ns, sight, rules)
-    things = [thing for thing in _carried(tracker.things, scene) if not is_lost(thing, scene)]
-    born = tracker.things_born
+    remembered_s = rules.lost_standing_s  # what moves where a thing was so long ago is another one
+    fresh = (thing for thing in tracker.things if seconds(sight.at_ns - thing.seen_ns) <= remembered_s)
+    here, gone = _parted(_carried(fresh, scene), scene)
+    things, hidden, born = here, remembered(tracker.hidden, gone, scene), tracker.things_born
     if sight.detections is not None:
-        things, born = match(things, born, scene)
-        things = _without_doubles(things)
+        things, born = match(things, hidden, born, scene)
+        things, hidden = known_again(_without_doubles(things), hidden, scene)
     things, born = unnamed(things, born, scene)
+    here, gone = _parted(things, scene)
     return Tracker(
         watch,
         regions,
-        tuple(judge(thing, scene) for thing in things if not is_lost(thing, scene)),
+        tuple(judge(thing, scene) for thing in here),
+        remembered(hidden, gone, scene),
         max((tracker.regions_born, *(region.number for region in regions))),
         born,
     )
+
+
+def _parted(things: Iterable[Thing], scene: Scene) -> tuple[list[Thing], list[Thing]]:
+    """Those that are still there, and those that are lost."""
+    parts: tuple[list[Thing], list[Thing]] = ([], [])
+    for thing in things:
+        parts[is_lost(thing, scene)].append(thing)
+    return parts
 
 
 def on_their_way(tracker: Tracker) -> dict[int, Box]:
@@ -105,19 +122,29 @@ def _carried(things: Iterable[Thing], scene: Scene) -> list[Thing]:
     things = list(things)
     numbers = [number for thing in things for number in thing.regions]
     shared_by = {number: numbers.count(number) for number in numbers}
-    return [_carry(thing, shared_by, scene) for thing in things]
+    return [_carry(thing, shared_by, scene, behind=_is_behind(thing, things)) for thing in things]
 
 
-def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
+def _is_behind(thing: Thing, things: Iterable[Thing]) -> bool:
+    """Whether a nearer thing hides part of it: then what looks like it may be the nearer one."""
+    least = _HIDES * area(thing.box)
+    nearer = (other.box for other in things if other.confirmed and other.box[3] > thing.box[3])
+    return any(shared(box, thing.box) > least for box in nearer)
+
+
+def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene, *, behind: bool) -> Thing:
     thing = thing._replace(now=None, evident=False)
     expected = predicted(thing, scene)
     live = [
         one
         for one in scene.live(thing.regions)
-        if not thing.votes or _touches(one.box, thing.box) or _touches(one.box, expected)
+        if not thing.votes
+        or _touches(one.box, thing.box)
+        or _touches(one.box, expected)
+        or _leapt(one, thing, shared_by, scene)
     ]
     if not live:
-        live = [one for one in scene.moving(thing.box) if one.number not in shared_by]
+        live = [one for one in scene.moving(_expected(thing, scene)) if one.number not in shared_by]
         if not live:
             hidden = {one.number for one in scene.regions if one.seen_ns != scene.at_ns}
             return thing._replace(regions=thing.regions & hidden)
@@ -126,15 +153,16 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
     own = [one for one in live if shared_by.get(one.number, 0) <= 1]
     if not thing.votes:
         return thing._replace(box=live[0].box, travelled=max(thing.travelled, change(thing.first, live[0].box)))
+    region = max(own, key=lambda one: area(one.box), default=None)
+    before = scene.before.get(region.number) if region else None
+    leapt = region is not None and not _touches(region.box, thing.box)
     carried = scene.sight.carried.get(thing.number)
-    if carried is not None and carried.likeness >= scene.rules.least_likeness:
+    if not leapt and not behind and carried is not None and carried.likeness >= scene.rules.least_likeness:
         way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
         total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
         passed_s = seconds(scene.at_ns - scene.before_ns)
         return thing._replace(box=carried.box, carried=total, carried_s=thing.carried_s + passed_s)
-    region = max(own, key=lambda one: area(one.box), default=None)
-    before = scene.before.get(region.number) if region else None
-    if region is None or before is None or not _keeps_size(before.box, region.box):
+    if behind or region is None or before is None or not _keeps_size(before.box, region.box):
         passed_s = seconds(scene.at_ns - scene.before_ns)
         return thing._replace(box=shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s))
     return thing._replace(box=_moved_on(thing.box, before.box, region.box))
@@ -143,6 +171,26 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> Thing:
 def _touches(region: Box, box: Box) -> bool:
     """Whether what moves in a region may still be the thing that did."""
     return shared(region, box) > 0.1 * min(area(region), area(box))  # less is a neighbour
+
+
+def _expected(thing: Thing, scene: Scene) -> Box:
+    """Where it would be in the next picture of a slow camera; of others it is still where it was."""
+    passed_s = seconds(scene.at_ns - scene.before_ns)
+    if passed_s < _SLOW_S or thing.rests(scene.at_ns, scene.rules):
+        return thing.box
+    return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
+
+
+def _leapt(region: Region, thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> bool:
+    """Whether a thing's own region went farther than itself from one picture of a slow camera to the next."""
+    before = scene.before.get(region.number)
+    return (
+        before is not None
+        and seconds(scene.at_ns - scene.before_ns) >= _SLOW_S
+        and shared_by.get(region.number, 0) <= 1
+        and _keeps_size(before.box, region.box)
+        and _touches(before.box, thing.box)
+    )
 
 
 def _keeps_size(before: Box, after: Box) -> bool:

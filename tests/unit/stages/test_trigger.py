@@ -566,9 +566,9 @@ def test_a_failure_in_the_middle_of_an_end_does_not_lose_it(camera, monkeypatch)
         return real(*given, **named)
 
     monkeypatch.setattr(Trigger, "_wanted", fails_once)
-    for count in range(12):
+    for count in range(24):
         with contextlib.suppress(OSError):
-            gate.see(3 + count / 2, boxes=())
+            gate.see(3 + count / 4, boxes=())
     assert gate.operations().count("end") == 1
 
 

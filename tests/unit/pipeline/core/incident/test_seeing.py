@@ -91,9 +91,9 @@ def test_what_was_named_before_it_came_is_named_at_once():
     assert (made.group, incidents.recognition(made)) == ("vehicle", ("truck", "vehicle", 0.95, 1))
 
 
-def test_where_nobody_is_seen_the_last_boxes_are_kept():
+def test_where_nobody_is_seen_the_last_picture_and_boxes_are_kept():
     made = noted(noted(course(), thing()), at_s=5.0)
-    assert (made.boxes, made.frame.pts_ns, made.members[0].last_ns) == ((HERE,), 5 * NS, 4 * NS)
+    assert (made.boxes, made.frame.pts_ns, made.members[0].last_ns) == ((HERE,), 4 * NS, 4 * NS)
 
 
 def test_the_most_that_moved_is_kept():

@@ -67,7 +67,7 @@ def test_furniture_that_stands_still_is_no_evidence():
 
 def test_furniture_that_moved_is_evidence_without_a_name():
     camera = Camera()
-    for count in range(8):
+    for count in range(12):
         look(camera, seen("kite", 0.8, (0.1 + 0.02 * count, 0.4, 0.4 + 0.02 * count, 0.7)))
     assert evident(camera)
     assert camera.only().group is None
