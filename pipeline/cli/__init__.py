@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli import events, measuring, models, notes, running, watching
+from pipeline.cli import evaluating, events, measuring, models, notes, running, watching
 from pipeline.cli.exits import EXITS, Commands
 
 
@@ -24,3 +24,5 @@ for command in (
     *(measuring.evaluate, measuring.bench),
 ):
     main.add_command(command)
+for part in (evaluating.eval_events, evaluating.eval_label):
+    measuring.evaluate.add_command(part)

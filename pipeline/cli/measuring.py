@@ -1,4 +1,4 @@
-"""Commands that measure: how well verdicts and sentences are made, and how fast a model is."""
+"""Commands that measure: how well verdicts and sentences are made, and how fast a model is; incidents: evaluating."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("eval")
 def evaluate() -> None:
-    """How well verdicts are made, and how well a language model does its work, on incidents with known facts."""
+    """How well incidents are found, verdicts made and sentences written, where the answers are known."""
 
 
 @evaluate.command("summaries")

@@ -13,6 +13,8 @@ from pipeline.core.times import YEARS, clock_is_set
 
 _Count: TypeAlias = Annotated[int, Meta(ge=0, le=10**9)]  # more is no count, and its line no event
 
+_Milliseconds: TypeAlias = Annotated[float, Meta(ge=-1e12, le=1e12)]
+
 
 class _Part(msgspec.Struct, frozen=True):
     """Base: fields that are not here are passed over; those that are missing have defaults."""
@@ -24,6 +26,33 @@ class SceneLine(_Part, frozen=True):
     class_: str = msgspec.field(name="class", default="")
     label: str = ""
     likelihood: float = 0.0
+
+
+class MediaLine(_Part, frozen=True):
+    """Where in which recording; milliseconds count from the first picture."""
+
+    uri: str = ""
+    pts_ms: _Milliseconds = 0.0
+    start_pts_ms: _Milliseconds | None = None
+    end_pts_ms: _Milliseconds | None = None
+
+
+class MemberLine(_Part, frozen=True):
+    """A thing of the incident."""
+
+    id: int = 0
+    group: str = ""
+    class_: str = msgspec.field(name="class", default="none")
+    first_pts_ms: _Milliseconds = 0.0
+    last_pts_ms: _Milliseconds = 0.0
+
+
+class GroupLine(_Part, frozen=True):
+    """How many things of a group were there."""
+
+    group: str = ""
+    count: _Count = 0
+    total: _Count = 0
 
 
 class ObjectLine(_Part, frozen=True):
@@ -47,6 +76,7 @@ class FactsLine(_Part, frozen=True):
     local_time: str = ""
     weekday: str = ""
     object: ObjectLine = ObjectLine()
+    objects: tuple[GroupLine, ...] = ()
     track: TrackLine = TrackLine()
     rules_hit: tuple[str, ...] = ()
 
@@ -89,7 +119,9 @@ class EvidenceLine(_Part, frozen=True):
 class DataLine(_Part, frozen=True):
     """All of an event but its envelope."""
 
+    media: MediaLine | None = None
     scene: SceneLine = SceneLine()
+    members: tuple[MemberLine, ...] = ()
     facts: FactsLine | None = None
     analysis: AnalysisLine = AnalysisLine()
     features: FeaturesLine | None = None

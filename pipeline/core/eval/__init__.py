@@ -1,0 +1,1 @@
+"""How well events tell what was there: what people saw in recordings, compared with incidents and their things."""
