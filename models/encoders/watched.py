@@ -54,7 +54,7 @@ class StateFile:
         try:
             file = files.open_regular(path, os.O_RDWR | os.O_CREAT)
             try:
-                os.ftruncate(file, 1)
+                os.posix_fallocate(file, 0, 1)  # else a full disk is told by a signal that ends the process
                 self._kept = mmap.mmap(file, 1)
             finally:
                 os.close(file)

@@ -33,6 +33,11 @@ BARS = (
     #   bench             key                               sign  bound
     Bar("footage",        "identical",                      "=",  1),
     Bar("footage",        "false",                          "=",  0),
+    Bar("footage",        "merged",                         "<=", 3),
+    Bar("footage",        "split",                          "<=", 2),
+    Bar("objects",        "at_once_exact",                  ">=", 0.85),
+    Bar("objects",        "total_exact",                    ">=", 0.8),
+    Bar("objects",        "stays_right",                    ">=", 0.85),
     Bar("hop",            "hop_vs_bare_message",            "<=", 2.0),
     Bar("hop",            "pickled_frame_vs_hop",           ">=", 10),
     Bar("hop",            "pixel_copies",                   "=",  0),

@@ -42,7 +42,7 @@ def main() -> None:
             "at_once_exact": round(sum(row["at_once_right"] for row in exact) / len(exact), 3),
             "total_exact": round(sum(row["total_right"] for row in exact) / len(exact), 3),
             "stays": stays,
-            "stays_right": round(sum(row["stays_right"] for row in exact) / stays, 3),
+            "stays_right": round(sum(row["stays_right"] for row in exact) / stays, 3) if stays else None,
         },
         f"python -m tests.bench.objects {options.folder}",
     )

@@ -15,6 +15,7 @@ import msgspec
 
 from pipeline.core.decoding import LONGEST_LINE, Damage, convert, decode, decode_whole, read_lines
 from pipeline.core.errors import ConfigError
+from pipeline.core.files import open_regular
 from pipeline.core.times import clock_is_set, iso
 
 if TYPE_CHECKING:
@@ -216,10 +217,10 @@ def _deleted(path: Path) -> bool:
 
 def _ended(file: Path, before: datetime) -> bool:
     """Whether the last event of a file was before a moment, by a clock that was set, and of no recording."""
-    with file.open("rb") as opened:
+    with os.fdopen(open_regular(file, follow=True), "rb") as opened:
         end = opened.seek(0, os.SEEK_END)
         opened.seek(max(0, end - LONGEST_LINE))
-        tail = opened.read().rstrip(b"\n")
+        tail = opened.read(LONGEST_LINE).rstrip(b"\n")
     last = tail[tail.rfind(b"\n") + 1 :]
     time = _time(last)
     return time is not None and clock_is_set(time) and time < before and b'"clock":"media"' not in last

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -103,6 +106,16 @@ def test_what_was_given_up_stays_so_until_the_daemon_starts_anew(tmp_path):
 def test_a_damaged_mark_is_as_good_as_none(tmp_path, content):
     (tmp_path / "mark").write_bytes(content)
     assert StateFile(tmp_path / "mark", 1).state() == "idle"
+
+
+def test_a_full_disk_costs_the_mark_alone(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    mark = StateFile(tmp_path / "mark", 0)
+    mark.set("running")
+    assert mark.state() == "idle"
 
 
 def test_a_folder_that_cannot_be_written_costs_the_mark_alone(tmp_path):

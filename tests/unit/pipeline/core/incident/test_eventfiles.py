@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -103,6 +104,13 @@ def test_nothing_at_all_is_an_error_that_names_the_file(tmp_path):
     with pytest.raises(ConfigError, match=r"events\.jsonl: no such file"):
         eventfiles.files(tmp_path)
     assert run("events", tmp_path / "events.jsonl").exit_code == 2
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "events.jsonl")
+    result = run("digest", tmp_path / "events.jsonl")
+    assert result.exit_code != 0
+    assert "is a pipe, not a regular file" in result.output
 
 
 @pytest.mark.parametrize("name", ["", "events.jsonl"])
