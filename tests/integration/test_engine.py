@@ -177,7 +177,7 @@ def test_quantised_keys_and_values_would_not_pass_the_canary(model):
         """
         from models.llm import mnn
         mnn._ATTENTION = 10
-        print(json.dumps(refused(lambda: canary.sing(MnnEngine(model, EngineOptions()), "boot"))))
+        print(json.dumps(refused(lambda: canary.try_engine(MnnEngine(model, EngineOptions()), "boot"))))
         """,
     )
     assert said.startswith("ModelError: boot: ")
@@ -239,7 +239,7 @@ def test_a_mapping_that_was_cut_short_is_made_again_before_anybody_maps_it(own):
 
 def test_what_one_that_was_killed_has_left_takes_no_room_from_the_next(own):
     (own / ".mapping-0123.part").mkdir()
-    code = "mapping.Mapping.fits = lambda self: not list(self._model.glob('.mapping-*'))\n"
+    code = "mapping.Mapping.has_room = lambda self: not list(self._model.glob('.mapping-*'))\n"
     assert told(own, f"from models.llm import mapping\n{code}print(json.dumps(opened().mapped))")
 
 
@@ -282,7 +282,7 @@ def test_a_damaged_file_is_refused_by_name_before_the_engine_sees_it(own, file, 
 
 def test_a_folder_that_cannot_be_written_to_is_read_into_memory(own):
     code = """
-    mapping.Mapping.making = lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
+    mapping.Mapping.build = lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
     print(json.dumps(opened().mapped))
     """
     status, out, err = child(own, "from models.llm import mapping\n" + textwrap.dedent(code))
@@ -293,7 +293,7 @@ def test_a_folder_that_cannot_be_written_to_is_read_into_memory(own):
 def test_a_disk_without_room_for_the_mapping_is_no_reason_to_fail(own):
     code = """
     from models.llm import mapping
-    mapping.Mapping.fits = lambda _: False
+    mapping.Mapping.has_room = lambda _: False
     print(json.dumps(opened().mapped))
     """
     assert told(own, code) is False
