@@ -15,8 +15,8 @@ from pipeline.core.geometry import rounded
 from pipeline.core.incident import areas
 from pipeline.core.messages import MotionMeasured, SceneClassified
 from pipeline.core.stage import Stage
-from pipeline.core.times import Pace
-from pipeline.core.track import looking, pieces
+from pipeline.core.track import pieces
+from pipeline.core.track.looking import Looks
 from pipeline.core.track.sight import Detection, Sight, TrackRules
 from pipeline.core.track.thing import report
 from pipeline.core.track.tracker import Tracker, on_their_way, step
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.core.frames import Planes
     from pipeline.core.geometry import Box
     from pipeline.core.messages import AnyMessage, FrameRef
+    from pipeline.core.settings import ClassifySettings
     from pipeline.core.stage import Outputs
     from pipeline.core.vocabulary import CameraId
 
@@ -39,9 +40,8 @@ _NUMBERS_A_LIFE = 1_000_000  # after a restart no number is given again in an in
 class _Camera:
     """What is kept of one camera."""
 
-    def __init__(self, looks_per_s: float, still_looks_per_s: float, lives: int) -> None:
-        self.pace = Pace(looks_per_s)
-        self.still_pace = Pace(still_looks_per_s)
+    def __init__(self, rows: ClassifySettings, lives: int) -> None:
+        self.looks = Looks(rows.looks_per_s, rows.still_looks_per_s, rows.max_crops)
         self.tracker = Tracker(things_born=lives * _NUMBERS_A_LIFE)
         self.patches = Patches()
 
@@ -64,8 +64,7 @@ class Classify(Stage):
         assert isinstance(message, MotionMeasured)
         settings, frame = self.context.settings, message.frame
         if frame.camera not in self._cameras:
-            rows = settings.classify
-            self._cameras[frame.camera] = _Camera(rows.looks_per_s, rows.still_looks_per_s, self.context.lives)
+            self._cameras[frame.camera] = _Camera(settings.classify, self.context.lives)
         camera, row = self._cameras[frame.camera], settings.cameras[frame.camera]
         boxes = areas.unmasked(message.boxes, row)
         rules = self._rules.for_height(frame.height if frame.rotation in (0, 180) else frame.width)
@@ -107,14 +106,7 @@ class Classify(Stage):
         """Where to look this time: at what moves and what is on its way, and now and then at what stopped."""
         if self.context.limits.get().rung >= Rung.MOTION:
             return ()
-        settings = self.context.settings.classify
-        on_its_way, stopped = looking.known(camera.tracker.things, moving, camera.tracker.watch.at_ns, self._rules)
-        regions: tuple[Box, ...] = ()
-        if (moving or on_its_way) and camera.pace.due(now_ns):
-            regions = looking.choose(moving, on_its_way, settings.max_crops)
-        if stopped and camera.still_pace.due(now_ns):
-            regions += looking.choose((), stopped, settings.max_crops)
-        return regions
+        return camera.looks.regions(camera.tracker, moving, now_ns, self._rules)
 
     def _look(
         self, planes: Planes, frame: FrameRef, regions: tuple[Box, ...], tracker: Tracker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import upright
+from pipeline.core.geometry import stored
 
 if TYPE_CHECKING:
     from pipeline.core.frames import Planes
@@ -25,14 +25,13 @@ def colours(planes: Planes, box: Box, rotation: Rotation) -> tuple[int, ...]:
     left, top, right, bottom = box
     inset, middle = _MIDDLE * (right - left), (top + bottom) / 2
     halves = ((left + inset, top, right - inset, middle), (left + inset, middle, right - inset, bottom))
-    back: Rotation = {0: 0, 90: 270, 180: 180, 270: 90}[rotation]  # type: ignore[assignment]  # the four rotations
     found = []
     for half in halves:
-        stored = upright(half, back)
+        part_of = stored(half, rotation)
         for plane in (planes.y, planes.u, planes.v):
             height, width = plane.shape
-            first, last = int(stored[1] * height), int(stored[3] * height)
-            begin, end = int(stored[0] * width), int(stored[2] * width)
+            first, last = int(part_of[1] * height), int(part_of[3] * height)
+            begin, end = int(part_of[0] * width), int(part_of[2] * width)
             part = plane[
                 first : max(last, first + 1) : max(1, (last - first) // _MOST_SAMPLES),
                 begin : max(end, begin + 1) : max(1, (end - begin) // _MOST_SAMPLES),

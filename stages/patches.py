@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import cv2
 import numpy as np
 
-from pipeline.core.geometry import upright
+from pipeline.core.geometry import stored, upright
 from pipeline.core.track.sight import Carried
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class Patches:
 
     def keep(self, planes: Planes, rotation: Rotation, boxes: Mapping[int, Box]) -> None:
         """Take the patches of things, by number, at their boxes in the upright picture; forget all others."""
-        back: Rotation = {0: 0, 90: 270, 180: 180, 270: 90}[rotation]  # type: ignore[assignment]  # the four rotations
-        made = ((number, _patch(planes.y, upright(box, back))) for number, box in boxes.items())
+        made = ((number, _patch(planes.y, stored(box, rotation))) for number, box in boxes.items())
         self._kept = {number: patch for number, patch in made if patch is not None}
 
 

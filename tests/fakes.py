@@ -20,7 +20,8 @@ from pipeline.core.messages import EventRaised, FrameRef, Priority
 from pipeline.core.settings import Settings
 from pipeline.core.stage import StageContext
 from pipeline.core.track.sight import Detection
-from pipeline.core.track.thing import ThingSeen, Vote
+from pipeline.core.track.thing import ThingSeen
+from pipeline.core.track.votes import Vote
 from pipeline.eventlog import entries
 from pipeline.eventlog.reader import LogReader
 from pipeline.eventlog.segments import RecordKind

@@ -9,6 +9,8 @@ Point: TypeAlias = tuple[float, float]  # x, y; 0..1
 Polygon: TypeAlias = tuple[Point, ...]
 Rotation: TypeAlias = Literal[0, 90, 180, 270]  # degrees clockwise from the stored picture to the upright one
 
+_BACK: dict[Rotation, Rotation] = {0: 0, 90: 270, 180: 180, 270: 90}
+
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 
@@ -22,6 +24,11 @@ def upright(box: Box, rotation: Rotation) -> Box:
     if rotation == 270:  # noqa: PLR2004  # degrees
         return (top, 1 - right, bottom, 1 - left)
     return box
+
+
+def stored(box: Box, rotation: Rotation) -> Box:
+    """Turn a box of the upright picture back into the stored one."""
+    return upright(box, _BACK[rotation])
 
 
 def area(box: Box) -> float:
@@ -49,6 +56,11 @@ def covers(one: Box, other: Box) -> float:
     """Share of the smaller box that lies in the larger, 0..1: high when one holds the other."""
     smaller = min(area(one), area(other))
     return shared(one, other) / smaller if smaller > 0 else 0.0
+
+
+def size(box: Box) -> float:
+    """The longer side of a box."""
+    return max(box[2] - box[0], box[3] - box[1])
 
 
 def around(boxes: tuple[Box, ...]) -> Box:

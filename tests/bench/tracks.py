@@ -31,7 +31,8 @@ import numpy as np
 from pipeline.core.geometry import area, overlap, rounded, shared
 from pipeline.core.settings import ClassifySettings, MotionSettings
 from pipeline.core.times import Pace
-from pipeline.core.track import looking, pieces
+from pipeline.core.track import pieces
+from pipeline.core.track.looking import Looks
 from pipeline.core.track.sight import Detection, Sight, TrackRules
 from pipeline.core.track.tracker import Tracker, on_their_way, step
 from stages.background import Background
@@ -118,9 +119,9 @@ class Follower:
 
     def __init__(self, looks_per_s: float, seed: int) -> None:
         row = ClassifySettings()
-        self._most_looks, self._rules = row.max_crops, TrackRules(max_still_s=row.max_still_s).for_height(HEIGHT)
+        self._rules = TrackRules(max_still_s=row.max_still_s).for_height(HEIGHT)
         self._background, self._quiet = Background(), Pace(1 / MotionSettings().quiet_report_s)
-        self._pace, self._still_pace = Pace(looks_per_s), Pace(row.still_looks_per_s)
+        self._looks = Looks(looks_per_s, row.still_looks_per_s, row.max_crops)
         self._patches, self._detector = Patches(), Detector(seed)
         self.tracker = Tracker()
         self.last_ns: dict[int, int] = {}
@@ -134,7 +135,8 @@ class Follower:
         if not (movement.boxes or movement.global_change or due):
             return (), None
         boxes, blurred = tuple(map(rounded, movement.boxes)), tuple(map(rounded, movement.blurred))
-        looked_at = self._regions(() if movement.global_change else boxes, at_ns)
+        moving = () if movement.global_change else boxes
+        looked_at = self._looks.regions(self.tracker, moving, at_ns, self._rules)
         sight = Sight(at_ns, boxes, movement.global_change, blurred=blurred, looked_at=looked_at)
         found = None
         if looked_at or self.tracker.things:
@@ -158,15 +160,6 @@ class Follower:
         return {
             one.number: one.box for one in self.tracker.things if one.confirmed and at_ns - one.seen_ns <= HOLD_S * 1e9
         }
-
-    def _regions(self, moving: tuple[Box, ...], at_ns: int) -> tuple[Box, ...]:
-        on_its_way, stopped = looking.known(self.tracker.things, moving, self.tracker.watch.at_ns, self._rules)
-        regions: tuple[Box, ...] = ()
-        if (moving or on_its_way) and self._pace.due(at_ns):
-            regions = looking.choose(moving, on_its_way, self._most_looks)
-        if stopped and self._still_pace.due(at_ns):
-            regions += looking.choose((), stopped, self._most_looks)
-        return regions
 
     def _look(self, drawn: Drawn, regions: tuple[Box, ...]) -> list[Detection]:
         known = [thing.box for thing in self.tracker.things if thing.confirmed]

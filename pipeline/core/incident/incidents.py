@@ -13,6 +13,7 @@ from pipeline.core.geometry import Box, area
 from pipeline.core.incident import members
 from pipeline.core.incident.members import Member
 from pipeline.core.messages import FrameRef, Keyframe, Priority
+from pipeline.core.track.votes import GROUPS
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def named(course: Course) -> Group | None:
     An incident that has a name keeps it until another leads clearly, so that it is not renamed to and fro.
     """
     sums = members.evidence(course.members)
-    first, second, *_ = sorted(sums, key=lambda group: (-sums[group], members.GROUPS.index(group)))
+    first, second, *_ = sorted(sums, key=lambda group: (-sums[group], GROUPS.index(group)))
     certain = any(member.confirmed and member.group == first for member in course.members)
     clear = (sums[first] >= _LABEL_LIKELIHOOD or certain) and (
         sums[first] >= _LABEL_LEAD * sums[second] or sums[first] >= _LABEL_SURE

@@ -11,7 +11,7 @@ import msgspec
 
 from pipeline.core.facts import ObjectsFact
 from pipeline.core.incident.whereabouts import ZoneStay
-from pipeline.core.track.thing import Vote
+from pipeline.core.track.votes import GROUPS, Vote, find_best, find_group, sum_evidence
 from pipeline.core.vocabulary import Direction, Group, Nanoseconds, Speed
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from pipeline.core.incident.whereabouts import Where
     from pipeline.core.track.thing import ThingSeen
-
-GROUPS: tuple[Group, ...] = ("person", "vehicle", "animal")
-"""Groups that may name an incident."""
 
 MOST = 256
 """Members that an incident remembers; of more, those that came last are not."""
@@ -47,15 +44,12 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def group(self) -> Group | None:
         """What it is; None: nobody knows."""
-        sums = evidence((self,))
-        best = max(GROUPS, key=lambda group: sums[group])
-        return best if sums[best] > 0 else None
+        return find_group(self.votes)
 
     @property
     def vote(self) -> Vote | None:
         """The class with most evidence in its group."""
-        own = [vote for vote in self.votes if vote.group == self.group]
-        return max(own, key=lambda vote: vote.evidence, default=None)
+        return find_best(self.votes)
 
     @property
     def stay_s(self) -> float:
@@ -98,12 +92,7 @@ def joined(
 
 def evidence(members: Iterable[Member]) -> dict[Group, float]:
     """Sum of the likelihoods with which things were seen, by group."""
-    sums = dict.fromkeys(GROUPS, 0.0)
-    for member in members:
-        for vote in member.votes:
-            if vote.group in sums:
-                sums[vote.group] += vote.evidence
-    return sums
+    return sum_evidence(vote for member in members for vote in member.votes)
 
 
 def of_group(members: Iterable[Member], group: Group | None) -> list[Member]:
@@ -162,7 +151,7 @@ def _row(
     return ObjectsFact(
         group=group,
         class_=label or common_label(own),
-        count=count_at_once(own, most) if most else at_once(own),
+        count=count_at_once(own, most),
         total=len(own),
         stay_s=round(max(member.stay_s for member in own), 1),
     )

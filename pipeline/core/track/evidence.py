@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import area, overlap, shared
+from pipeline.core.geometry import area, overlap, shared, size
 from pipeline.core.track import movement
-from pipeline.core.track.thing import Thing, is_leaving, seconds, size
+from pipeline.core.track.thing import Thing, is_leaving, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
     """Take regions that are evidence by themselves, and in which nothing is known, for things."""
     known = {number for thing in things for number in thing.regions}
     for region in scene.regions:
-        if region.number in known or not movement.is_evidence(region, scene.regions, scene.watch, scene.rules):
+        if region.number in known or region.number not in scene.evidence:
             continue
         if any(shared(region.box, thing.box) > 0.3 * area(region.box) for thing in things):  # it is that one
             continue
@@ -41,24 +41,25 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
 def judge(thing: Thing, scene: Scene) -> Thing:
     """Say whether it is evidence for an incident now, and whether it is a thing for certain."""
     rules, moves = scene.rules, scene.live(thing.regions)
-    by_light = bool(thing.votes) and thing.group not in {"person", "animal"} and not _came(thing, moves, rules)
-    by_motion = not by_light and any(movement.is_evidence(one, scene.regions, scene.watch, rules) for one in moves)
+    came = _came(thing, moves, rules)
+    by_light = bool(thing.votes) and thing.group not in {"person", "animal"} and not came
+    by_motion = not by_light and any(one.number in scene.evidence for one in moves)
     sure = thing.now is not None and thing.now.likelihood >= rules.likelihood
-    if thing.now is not None and sure and moves and _came(thing, moves, rules):
+    if thing.now is not None and sure and moves and came:
         thing = thing._replace(proof=thing.proof + thing.now.likelihood - rules.doubt_likelihood)
     recognised = sure and bool(moves) and thing.proof >= rules.proof_likelihood
     evident = recognised or by_motion or (bool(moves) and _was_carried(thing, rules))
-    certain = thing.confirmed or _is_certain(thing, moves, rules)
+    certain = thing.confirmed or _is_certain(thing, rules, came=came)
     thing = thing._replace(evident=evident, proven=thing.proven or evident or certain, confirmed=certain)
     seen = by_motion or _shows(thing, moves, scene)
     return thing._replace(present=thing.proven and seen, stirs=thing.proven and (seen or _stirs(thing, moves, scene)))
 
 
-def _is_certain(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
+def _is_certain(thing: Thing, rules: TrackRules, *, came: bool) -> bool:
     """Whether it was seen often enough, and moved far or often enough, to be no mistake of the detector."""
     if _was_carried(thing, rules) and (thing.hits > 1 or thing.group == "vehicle"):  # a wheel may pass for a person
         return True
-    if thing.moving_hits < 2 or not _came(thing, moves, rules):  # noqa: PLR2004  # once may be luck
+    if thing.moving_hits < 2 or not came:  # noqa: PLR2004  # once may be luck
         return False
     if thing.travelled >= rules.sure_sizes:
         return True
@@ -118,8 +119,7 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:
         return unseen_s >= rules.lost_s
-    patience = 1 if thing.moved_ns < scene.at_ns and unseen_s < _GONE_S else 3 if thing.moved_ns == scene.at_ns else 0
-    if thing.misses > patience and is_leaving(thing.box, thing.velocity):
+    if thing.misses > _patience(thing, scene, unseen_s) and is_leaving(thing.box, thing.velocity):
         return True
     if thing.rests(scene.at_ns, rules):
         return thing.misses >= rules.most_misses or unseen_s > rules.lost_standing_s
@@ -128,3 +128,10 @@ def is_lost(thing: Thing, scene: Scene) -> bool:
     if not thing.proven and thing.misses > 1 and thing.moved_ns < scene.at_ns:
         return True
     return unseen_s > rules.lost_thing_s
+
+
+def _patience(thing: Thing, scene: Scene, unseen_s: float) -> int:
+    """Looks in vain that a thing which is about to leave is given; it is there as long as it moves."""
+    if thing.moved_ns == scene.at_ns:
+        return 3
+    return 1 if unseen_s < _GONE_S else 0

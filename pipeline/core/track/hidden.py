@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import centre
+from pipeline.core.geometry import centre, size
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
-from pipeline.core.track.thing import Thing, Vote, at_edge, blended, change, difference, seconds, size
+from pipeline.core.track.thing import Thing, at_edge, blended, change, difference, seconds
+from pipeline.core.track.votes import add_votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +97,7 @@ def _taken_up(old: Thing, new: Thing, scene: Scene) -> Thing:
         moving_hits=old.moving_hits + new.moving_hits,
         misses=0,
         proof=new.proof,
-        votes=_summed(old.votes, new.votes),
+        votes=add_votes(old.votes, new.votes),
         regions=new.regions,
         travelled=max(old.travelled, change(old.first, new.box)),
         mark=new.box,
@@ -107,15 +108,3 @@ def _taken_up(old: Thing, new: Thing, scene: Scene) -> Thing:
         colours=blended(old.colours, new.colours),
         now=new.now,
     )
-
-
-def _summed(old: tuple[Vote, ...], new: tuple[Vote, ...]) -> tuple[Vote, ...]:
-    votes = {vote.label: vote for vote in old}
-    for vote in new:
-        before = votes.get(vote.label)
-        votes[vote.label] = (
-            vote
-            if before is None
-            else before._replace(evidence=before.evidence + vote.evidence, best=max(before.best, vote.best))
-        )
-    return tuple(votes.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.core.geometry import area, around, shared
+from pipeline.core.times import Pace
 from pipeline.core.track.thing import seconds
 
 if TYPE_CHECKING:
@@ -13,12 +14,36 @@ if TYPE_CHECKING:
     from pipeline.core.geometry import Box
     from pipeline.core.track.sight import TrackRules
     from pipeline.core.track.thing import Thing
+    from pipeline.core.track.tracker import Tracker
 
 _GROWN = 0.15  # of a region's side, at either end: head and legs of a walker lie so far apart
 _SHOWN = 0.8  # share of a region inside another that makes a look of its own needless
 _PIECES = 1.3  # growth up to which regions that touch are pieces of one thing, or one shows the other (1 / _SHOWN)
 _LOOSE = 4.0  # growth up to which regions are looked at together where there is no time for each
 _ON_ITS_WAY_S = 1.0  # since it was last seen to move
+
+
+class Looks:
+    """When and where to look at one camera: at bounded rates, at what moves and at what stopped.
+
+    Args:
+        per_s: Looks a second of media time while something moves.
+        still_per_s: Looks a second at what stopped.
+        most: Regions looked at each time.
+    """
+
+    def __init__(self, per_s: float, still_per_s: float, most: int) -> None:
+        self._pace, self._still_pace, self._most = Pace(per_s), Pace(still_per_s), most
+
+    def regions(self, tracker: Tracker, moving: Sequence[Box], now_ns: int, rules: TrackRules) -> tuple[Box, ...]:
+        """Where to look now; nowhere while it is not due."""
+        on_its_way, stopped = known(tracker.things, moving, tracker.watch.at_ns, rules)
+        regions: tuple[Box, ...] = ()
+        if (moving or on_its_way) and self._pace.due(now_ns):
+            regions = choose(moving, on_its_way, self._most)
+        if stopped and self._still_pace.due(now_ns):
+            regions += choose((), stopped, self._most)
+        return regions
 
 
 def known(

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.core.geometry import area, centre, overlap, shared
+from pipeline.core.geometry import area, centre, overlap, shared, size
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
 from pipeline.core.track.hidden import is_anothers, is_unseen
-from pipeline.core.track.sight import LABELS
-from pipeline.core.track.thing import (
-    Thing,
-    Vote,
-    blended,
-    change,
-    difference,
-    distance,
-    is_leaving,
-    seconds,
-    shifted,
-    size,
-)
+from pipeline.core.track.thing import Thing, blended, change, difference, distance, is_leaving, seconds
+from pipeline.core.track.votes import GROUPS, Vote, add_votes, sum_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +88,7 @@ def _mounted(thing: Thing, cycles: Iterable[Detection]) -> Thing:
 def _counts(detection: Detection, scene: Scene) -> bool:
     """Whether it is likely enough; one of no group must be of what has moved somewhere."""
     rules = scene.rules
-    if detection.group in LABELS:
+    if detection.group in GROUPS:
         return detection.likelihood >= rules.likelihood
     return detection.likelihood >= rules.other_likelihood and any(
         one.travelled >= rules.other_travel_sizes * one.largest for one in scene.moving(detection.box)
@@ -144,19 +133,17 @@ def _is_far(one: Box, other: Box, sizes: float) -> bool:
 
 def _mismatch(thing: Thing, detection: Detection) -> float:
     """Cost of a detection of another kind: cheap while little is known, impossible once much speaks against it."""
-    if detection.group not in LABELS or thing.group in {None, detection.group}:
+    if detection.group not in GROUPS or thing.group in {None, detection.group}:
         return 0.0
-    total = sum(vote.evidence for vote in thing.votes if vote.group in LABELS)
-    for_it = sum(vote.evidence for vote in thing.votes if vote.group == detection.group)
+    sums = sum_evidence(thing.votes)
     if thing.hits <= 3:  # noqa: PLR2004  # looks; the first ones often err
         return 0.3
-    return IMPOSSIBLE if for_it < 0.15 * total else 0.6  # one look in seven errs
+    return IMPOSSIBLE if sums[detection.group] < 0.15 * sum(sums.values()) else 0.6  # one look in seven errs
 
 
 def predicted(thing: Thing, scene: Scene) -> Box:
     """Where it is if it went on as it did, for at most a second."""
-    passed_s = min(seconds(scene.at_ns - thing.seen_ns), 1.0)
-    return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
+    return thing.after(min(seconds(scene.at_ns - thing.seen_ns), 1.0))
 
 
 def _new(number: int, detection: Detection, things: Sequence[Thing], scene: Scene) -> Thing:
@@ -189,7 +176,7 @@ def _update(thing: Thing, detection: Detection, scene: Scene) -> Thing:
         now=detection,
         regions=frozenset(one.number for one in moving) or thing.regions,
         moved_ns=at_ns if moving else thing.moved_ns,
-        votes=_voted(thing.votes, detection),
+        votes=add_votes(thing.votes, (_vote_of(detection),)),
         proof=_faded(thing, scene),
         colours=blended(thing.colours, detection.colours),
     )
@@ -226,16 +213,8 @@ def _missed(thing: Thing, scene: Scene) -> Thing:
     return thing._replace(misses=thing.misses + 1) if shown else thing
 
 
-def _voted(votes: tuple[Vote, ...], detection: Detection) -> tuple[Vote, ...]:
-    new = Vote(detection.label, detection.group, detection.likelihood, detection.likelihood)
-    if all(vote.label != new.label for vote in votes):
-        return (*votes, new)
-    return tuple(
-        vote._replace(evidence=vote.evidence + new.evidence, best=max(vote.best, new.best))
-        if vote.label == new.label
-        else vote
-        for vote in votes
-    )
+def _vote_of(detection: Detection) -> Vote:
+    return Vote(detection.label, detection.group, detection.likelihood, detection.likelihood)
 
 
 def _faded(thing: Thing, scene: Scene) -> float:

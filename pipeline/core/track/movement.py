@@ -42,13 +42,18 @@ def stays(region: Region, rules: TrackRules, least_s: float) -> bool:
     return region.age_s >= least_s and stood_out and region.path <= rules.sway_sizes * region.largest
 
 
-def is_evidence(region: Region, regions: Sequence[Region], watch: Watch, rules: TrackRules) -> bool:
-    """Whether a region's motion alone shows that something is there."""
+def find_evidence(regions: Sequence[Region], watch: Watch, rules: TrackRules) -> frozenset[int]:
+    """Return the numbers of the regions whose motion alone shows that something is there."""
+    areas = [area(one.box) for one in regions if one.seen_ns == watch.at_ns]
+    return frozenset(one.number for one in regions if _is_evidence(one, areas, watch, rules))
+
+
+def _is_evidence(region: Region, areas: Sequence[float], watch: Watch, rules: TrackRules) -> bool:
     if not _credible(region, watch, rules):
         return False
     large = region.largest > rules.small_size
     if _within(watch.looked_ns, watch, rules.unwatched_s):
-        if not _prominent(region, regions, watch, rules):
+        if len(areas) > rules.most_regions or area(region.box) < rules.prominence_ratio * sum(areas):
             return False
         if large:
             return gets_somewhere(region, rules) or stays(region, rules, rules.unrecognised_s)
@@ -63,11 +68,6 @@ def _credible(region: Region, watch: Watch, rules: TrackRules) -> bool:
         and region.blurred <= region.sightings / 2
         and not _within(watch.upset_ns, watch, rules.settle_s)
     )
-
-
-def _prominent(region: Region, regions: Sequence[Region], watch: Watch, rules: TrackRules) -> bool:
-    areas = [area(other.box) for other in regions if other.seen_ns == watch.at_ns]
-    return len(areas) <= rules.most_regions and area(region.box) >= rules.prominence_ratio * sum(areas)
 
 
 def _within(then_ns: int | None, watch: Watch, seconds: float) -> bool:

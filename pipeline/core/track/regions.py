@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from pipeline.core.geometry import area
+from pipeline.core.geometry import area, centre, size
 from pipeline.core.track.sight import NS_PER_S
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Region(NamedTuple):
     @property
     def travelled(self) -> float:
         """Distance of its centre from where it was first."""
-        return distance(self.first, self.box)
+        return _distance(self.first, self.box)
 
 
 def follow(regions: tuple[Region, ...], sight: Sight, rules: TrackRules, born: int) -> tuple[Region, ...]:
@@ -82,7 +82,7 @@ def _nearest(region: Region, boxes: Iterable[Box], at_ns: int, rules: TrackRules
     """The box that may be this region now: of like size and not farther away than it can have gone."""
     reach = rules.speed_per_s * min((at_ns - region.seen_ns) / NS_PER_S, rules.max_unseen_s)
     alike = (box for box in boxes if _alike(region.box, box, rules) and _gap(region.box, box) <= reach)
-    return min(alike, key=lambda box: distance(region.box, box), default=None)
+    return min(alike, key=lambda box: _distance(region.box, box), default=None)
 
 
 def _moved(region: Region, box: Box, sight: Sight, *, prominent: bool) -> Region:
@@ -93,7 +93,7 @@ def _moved(region: Region, box: Box, sight: Sight, *, prominent: bool) -> Region
         sightings=region.sightings + 1,
         chances=region.chances + 1,
         blurred=region.blurred + (box in sight.blurred),
-        path=region.path + distance(region.box, box),
+        path=region.path + _distance(region.box, box),
         prominent=region.prominent + prominent,
     )
 
@@ -110,13 +110,6 @@ def _gap(one: Box, other: Box) -> float:
     return max(across, down)
 
 
-def size(box: Box) -> float:
-    """The longer side of a box."""
-    return max(box[2] - box[0], box[3] - box[1])
-
-
-def distance(one: Box, other: Box) -> float:
+def _distance(one: Box, other: Box) -> float:
     """Distance of the centres."""
-    return math.dist(
-        ((one[0] + one[2]) / 2, (one[1] + one[3]) / 2), ((other[0] + other[2]) / 2, (other[1] + other[3]) / 2)
-    )
+    return math.dist(centre(one), centre(other))

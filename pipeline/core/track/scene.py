@@ -21,6 +21,7 @@ class Scene(NamedTuple):
     Attributes:
         watch: When the camera was observed and looked at, this observation included.
         regions: Moving regions that are followed, this observation included.
+        evidence: Numbers of those whose motion alone shows that something is there.
         before: The same by number, as they were before it.
         before_ns: Media time of the observation before.
         sight: The observation.
@@ -29,6 +30,7 @@ class Scene(NamedTuple):
 
     watch: Watch
     regions: tuple[Region, ...]
+    evidence: frozenset[int]
     before: Mapping[int, Region]
     before_ns: int
     sight: Sight

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 NS_PER_S = 1_000_000_000
 
-LABELS = ("person", "vehicle", "animal")
-"""Groups that may name an incident; "other" is proof of an object but no name for it."""
-
 RECOGNISABLE_PIXELS = 32
 """Height below which detectors trained on COCO find little; its evaluation calls up to 32x32 "small"."""
 
@@ -70,10 +67,10 @@ class Sight(NamedTuple):
 
 
 class TrackRules(NamedTuple):
-    """When to start, when to stop and what to call it. Sizes and distances are shares of the picture's side.
+    """When a thing counts and when it is forgotten. Sizes and distances are shares of the picture's side.
 
     Attributes:
-        likelihood: Least likelihood of a detection of one of `LABELS` that counts.
+        likelihood: Least likelihood of a detection of one of `votes.GROUPS` that counts.
         weak_ratio: Share of that likelihood from which on a detection keeps a known thing where it was.
         weak_overlap: Intersection over union that such a one must have with it;
         weak_overlap_moving: with one that moves.
@@ -127,11 +124,6 @@ class TrackRules(NamedTuple):
         most_misses: A thing that stands still is gone after so many looks that did not show it.
         lost_standing_s: Likewise, after so long without a look at it.
         lost_thing_s: A thing on its way is gone after so long without a sign of it.
-        run_up_s: How far the start may be put back; what moved before then was not this.
-        quiet_gap_s: An incident ends after so long without evidence.
-        label_likelihood: Least sum of likelihoods that gives an incident its name.
-        label_lead_ratio: Least ratio to the sum of the second best, unless the evidence is as strong as the next.
-        label_sure: Sum of likelihoods that names an incident in which there is more than one kind of thing.
     """
 
     likelihood: float = 0.35
@@ -185,11 +177,6 @@ class TrackRules(NamedTuple):
     most_misses: int = 4
     lost_standing_s: float = 15.0
     lost_thing_s: float = 3.0
-    run_up_s: float = 10.0
-    quiet_gap_s: float = 3.0
-    label_likelihood: float = 0.5
-    label_lead_ratio: float = 1.3
-    label_sure: float = 2.0
 
     def for_height(self, pixels: int) -> TrackRules:
         """The same rules for pictures so many pixels high: in a thumbnail nobody recognises a large share."""

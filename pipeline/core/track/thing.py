@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pipeline.core.geometry import WHOLE, Box, area, centre, rounded, shared
-from pipeline.core.track.sight import LABELS, NS_PER_S, Detection
+from pipeline.core.geometry import WHOLE, Box, area, centre, rounded, shared, size
+from pipeline.core.track.sight import NS_PER_S, Detection
+from pipeline.core.track.votes import Vote, find_group
 from pipeline.core.vocabulary import Direction, Group, Nanoseconds, Speed
 
 if TYPE_CHECKING:
@@ -29,15 +30,6 @@ _SPEEDS: dict[Group, tuple[tuple[float, Speed], ...]] = {
     "animal": ((0.1, "still"), (0.6, "slow"), (2.0, "walk"), (math.inf, "run")),
     "other": ((0.15, "still"), (0.7, "slow"), (2.2, "medium"), (math.inf, "fast")),
 }
-
-
-class Vote(NamedTuple):
-    """How often and how surely a thing was seen as of a class."""
-
-    label: str
-    group: Group
-    evidence: float  # sum of the likelihoods
-    best: float  # highest likelihood
 
 
 class Thing(NamedTuple):
@@ -118,18 +110,11 @@ class Thing(NamedTuple):
     @property
     def group(self) -> Group | None:
         """What it is by all votes; None: nobody knows."""
-        sums = dict.fromkeys(LABELS, 0.0)
-        for vote in self.votes:
-            if vote.group in sums:
-                sums[vote.group] += vote.evidence
-        best = max(LABELS, key=lambda name: sums[name])
-        return best if sums[best] > 0 else None  # type: ignore[return-value]  # the labels are groups
+        return find_group(self.votes)
 
-    @property
-    def best_vote(self) -> Vote | None:
-        """The class with most evidence, of its group."""
-        own = [vote for vote in self.votes if vote.group == self.group]
-        return max(own, key=lambda vote: vote.evidence, default=None)
+    def after(self, passed_s: float) -> Box:
+        """Where it is after so many seconds, if it goes on as it does."""
+        return shifted(self.box, self.velocity[0] * passed_s, self.velocity[1] * passed_s)
 
     @property
     def speed(self) -> Speed | None:
@@ -194,11 +179,6 @@ def report(thing: Thing, at_ns: int, rules: TrackRules) -> ThingSeen:
     )
 
 
-def size(box: Box) -> float:
-    """The longer side of a box."""
-    return max(box[2] - box[0], box[3] - box[1])
-
-
 def distance(one: Box, other: Box) -> float:
     """Way between two boxes in their own mean size: of their centres, or of their nearer edges as they grow."""
     (x1, y1), (x2, y2) = centre(one), centre(other)
@@ -217,7 +197,7 @@ def at_edge(box: Box) -> bool:
 
 
 def is_leaving(box: Box, velocity: tuple[float, float]) -> bool:
-    """Whether most of it will be outside the picture in a moment, if it goes on as it does."""
+    """Whether most of a box will be outside the picture in a moment, if it moves on at that velocity."""
     soon = shifted(box, velocity[0] * _SOON_S, velocity[1] * _SOON_S)
     return shared(soon, WHOLE) < 0.5 * area(soon)  # half
 

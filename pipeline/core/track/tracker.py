@@ -17,7 +17,7 @@ from pipeline.core.track import pieces
 from pipeline.core.track.evidence import is_lost, judge, unnamed
 from pipeline.core.track.hidden import known_again, remembered
 from pipeline.core.track.matching import match, predicted
-from pipeline.core.track.movement import Watch
+from pipeline.core.track.movement import Watch, find_evidence
 from pipeline.core.track.regions import Region, follow
 from pipeline.core.track.scene import Scene
 from pipeline.core.track.thing import Thing, change, seconds, shifted
@@ -69,7 +69,7 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     )
     regions = tracker.regions if sight.global_change else follow(tracker.regions, sight, rules, tracker.regions_born)
     before = {region.number: region for region in tracker.regions}
-    scene = Scene(watch, regions, before, tracker.watch.at_ns, sight, rules)
+    scene = Scene(watch, regions, find_evidence(regions, watch, rules), before, tracker.watch.at_ns, sight, rules)
     remembered_s = rules.lost_standing_s  # what moves where a thing was so long ago is another one
     fresh = (thing for thing in tracker.things if seconds(sight.at_ns - thing.seen_ns) <= remembered_s)
     here, gone = _parted(_carried(fresh, scene), scene)
@@ -156,15 +156,14 @@ def _carry(thing: Thing, shared_by: Mapping[int, int], scene: Scene, *, behind: 
     region = max(own, key=lambda one: area(one.box), default=None)
     before = scene.before.get(region.number) if region else None
     leapt = region is not None and not _touches(region.box, thing.box)
+    passed_s = seconds(scene.at_ns - scene.before_ns)
     carried = scene.sight.carried.get(thing.number)
     if not leapt and not behind and carried is not None and carried.likeness >= scene.rules.least_likeness:
         way = tuple(new - old for old, new in zip(centre(thing.box), centre(carried.box), strict=True))
         total = (thing.carried[0] + way[0], thing.carried[1] + way[1])
-        passed_s = seconds(scene.at_ns - scene.before_ns)
         return thing._replace(box=carried.box, carried=total, carried_s=thing.carried_s + passed_s)
     if behind or region is None or before is None or not _keeps_size(before.box, region.box):
-        passed_s = seconds(scene.at_ns - scene.before_ns)
-        return thing._replace(box=shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s))
+        return thing._replace(box=thing.after(passed_s))
     return thing._replace(box=_moved_on(thing.box, before.box, region.box))
 
 
@@ -176,9 +175,7 @@ def _touches(region: Box, box: Box) -> bool:
 def _expected(thing: Thing, scene: Scene) -> Box:
     """Where it would be in the next picture of a slow camera; of others it is still where it was."""
     passed_s = seconds(scene.at_ns - scene.before_ns)
-    if passed_s < _SLOW_S or thing.rests(scene.at_ns, scene.rules):
-        return thing.box
-    return shifted(thing.box, thing.velocity[0] * passed_s, thing.velocity[1] * passed_s)
+    return thing.box if passed_s < _SLOW_S or thing.rests(scene.at_ns, scene.rules) else thing.after(passed_s)
 
 
 def _leapt(region: Region, thing: Thing, shared_by: Mapping[int, int], scene: Scene) -> bool:

@@ -14,7 +14,7 @@ from pipeline.core import times
 from pipeline.core.incident import areas, incidents, rules
 from pipeline.core.incident.members import Member
 from pipeline.core.messages import FrameRef
-from pipeline.core.track.thing import Vote
+from pipeline.core.track.votes import Vote
 from pipeline.core.vocabulary import CameraId, Group, IncidentId, Light, Nanoseconds
 
 if TYPE_CHECKING:

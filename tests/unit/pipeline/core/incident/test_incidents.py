@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.incident import incidents
 from pipeline.core.incident.incidents import Visit
-from pipeline.core.track.thing import Vote
+from pipeline.core.track.votes import Vote
 from tests.fakes import NOON, NS, area, course, frame, member, seen, stayed, with_members, with_seen
 
 NIGHT = NOON.replace(hour=23)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipeline.core.incident import members
 from pipeline.core.incident.members import MOST
 from pipeline.core.incident.whereabouts import Place, ZoneStay
-from pipeline.core.track.thing import Vote
+from pipeline.core.track.votes import Vote
 from tests.fakes import NS, member, thing
 
 

@@ -9,7 +9,7 @@ from pipeline.core.incident.presence import Presence
 from pipeline.core.incident.spots import Spot
 from pipeline.core.incident.whereabouts import Place, ZoneStay
 from pipeline.core.messages import SceneClassified
-from pipeline.core.track.thing import Vote
+from pipeline.core.track.votes import Vote
 from tests.fakes import NS, course, frame, member, thing, with_members
 
 HERE, THERE = (0.4, 0.4, 0.5, 0.8), (0.7, 0.4, 0.8, 0.8)

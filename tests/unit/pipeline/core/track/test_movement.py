@@ -35,7 +35,7 @@ class Camera:
             return
         self.regions = follow(self.regions, Sight(at_ns, boxes, blurred=blurred), self.rules, self.born)
         self.born = max((self.born, *(region.number for region in self.regions)))
-        evident = any(movement.is_evidence(one, self.regions, self.watch, self.rules) for one in self.regions)
+        evident = bool(movement.find_evidence(self.regions, self.watch, self.rules))
         if evident and self.since_s is None:
             self.since_s = pytest.approx(at_ns / NS)
 

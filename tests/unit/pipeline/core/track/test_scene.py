@@ -16,7 +16,7 @@ def scene(*boxes, seen_s=1.0):
     regions = tuple(
         Region(number, box, box, 0, round(seen_s * NS), 0.1) for number, box in enumerate(boxes, 1)
     )  # fmt: skip
-    return Scene(Watch(NS), regions, {}, 0, Sight(NS, boxes), TrackRules())
+    return Scene(Watch(NS), regions, frozenset(), {}, 0, Sight(NS, boxes), TrackRules())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import pytest
 
 from pipeline.core.track import thing
 from pipeline.core.track.sight import TrackRules
-from pipeline.core.track.thing import Thing, Vote, report
+from pipeline.core.track.thing import Thing, report
+from pipeline.core.track.votes import Vote, find_best
 from tests.fakes import NS, seen
 
 RULES = TrackRules()
@@ -28,7 +29,7 @@ def one(**changes):
 
 
 def test_of_what_was_never_recognised_nobody_knows_what_it_is():
-    assert (one().group, one().best_vote) == (None, None)
+    assert (one().group, find_best(one().votes)) == (None, None)
 
 
 def test_what_is_only_furniture_has_no_group():
@@ -41,7 +42,7 @@ def test_a_thing_is_of_the_group_with_most_evidence():
 
 
 def test_a_thing_is_of_the_class_with_most_evidence_in_its_group():
-    assert one(votes=(KITE, PERSON, CAR, TRUCK)).best_vote == CAR
+    assert find_best((KITE, PERSON, CAR, TRUCK)) == CAR
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipeline.core.geometry import around, centre, overlap, shared
 from pipeline.core.track.sight import Carried, Detection, Sight
 from pipeline.core.track.tracker import Tracker, on_their_way, step
+from pipeline.core.track.votes import find_best
 from tests.fakes import NS, seen
 from tests.sights import RULES, Camera, Passer, box, way
 
@@ -133,7 +134,7 @@ def test_who_stops_is_known_to_stand():
 
 def test_who_waits_stays_known():
     camera = Camera().watch(24, Passer(way(0.2, 0.5, to_s=4), likelihood=0.9))
-    assert camera.only().best_vote.best == pytest.approx(0.9)
+    assert find_best(camera.only().votes).best == pytest.approx(0.9)
     assert camera.only().confirmed
 
 
