@@ -66,6 +66,10 @@ def eval_events(  # noqa: PLR0917  # click calls it by keyword
 
     if html is not None and not html.parent.is_dir():
         fail(f"{html.parent}: no such folder: make it first", USAGE)
+    if html is not None and any(
+        files.is_same(html, given) for given in (truth, *footage, *([events] if events else []))
+    ):
+        fail(f"{html}: is read here: name another file for the page", USAGE)
     if events is not None:
         found = scoring.score_events(events, footage, truth)
     elif footage:

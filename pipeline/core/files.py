@@ -115,6 +115,14 @@ def own_folder(path: Path) -> None:
         raise RunDirectoryError(f"{path}: others may write into it: chmod go-w {shlex.quote(str(path))}, or {remedy}")
 
 
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two paths name one file that is there."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return False
+
+
 def open_to_others(path: Path) -> str:
     """Say that others may put files into a folder, and how to close it; empty: they may not. Raises OSError."""
     if not stat.S_IMODE(path.stat().st_mode) & 0o022:

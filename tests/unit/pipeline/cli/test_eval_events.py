@@ -227,3 +227,11 @@ def test_cameras_are_completed():
         (option,) = [one for one in main.commands["eval"].commands[command].params if one.name == "camera"]
         context = SimpleNamespace(params={"config": None})
         assert option.shell_complete(context, "") == []
+
+
+def test_a_page_never_replaces_the_truth_that_it_is_made_of(run, tmp_path):
+    events = write_replay(tmp_path / "out", event("inc-1", 11, 19))
+    result = run(events, "--html", tmp_path / "truth.json")
+    assert result.exit_code == 2
+    assert "truth.json: is read here: name another file for the page" in result.output
+    assert "a.mp4" in json.loads((tmp_path / "truth.json").read_text())["clips"]
