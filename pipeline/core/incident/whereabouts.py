@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     Where: TypeAlias = Mapping[int, "Place"]
 
-_SURE_NS = 400_000_000  # a foot point that trembles over a zone's edge is not in and out of it
-_TREMBLE = 0.15  # of a box's side
+_SETTLE_NS = 400_000_000  # so long in another area before a thing counts as there: foot points tremble over edges
+_JITTER = 0.15  # of a box's side, by which its edges tremble from look to look
 _MOST_STAYS = 16  # of a thing; the last are kept
 
 
@@ -43,14 +43,14 @@ class Place(NamedTuple):
     Attributes:
         area: Key of the area; None: in none.
         stays: Areas that it was in, in order; the last is the one it is in.
-        next: The area in which it was seen since; it is there when it stays there.
-        next_ns: Since when.
+        candidate: The area in which it was seen since; it is there when it stays there.
+        candidate_since_ns: Since when.
     """
 
     area: str | None
     stays: tuple[ZoneStay, ...] = ()
-    next: str | None = None
-    next_ns: Nanoseconds | None = None
+    candidate: str | None = None
+    candidate_since_ns: Nanoseconds | None = None
 
     @property
     def entered_ns(self) -> Nanoseconds:
@@ -59,34 +59,38 @@ class Place(NamedTuple):
 
 
 def step(where: Where, things: Iterable[ThingSeen], places: dict[str, Area], at_ns: Nanoseconds) -> dict[int, Place]:
-    """Say where things are at a moment. Only where a thing is seen whole, its lower edge is where it stands."""
+    """Say where things are at a moment; those that are not among `things` are dropped.
+
+    A thing that is not seen whole keeps the area it had: its lower edge is not where it stands.
+    """
     return {
-        thing.number: _stayed(_placed(where.get(thing.number), thing, places, at_ns), thing, at_ns) for thing in things
+        thing.number: _extend_stays(_decide_area(where.get(thing.number), thing, places, at_ns), thing, at_ns)
+        for thing in things
     }
 
 
-def _placed(old: Place | None, thing: ThingSeen, places: dict[str, Area], at_ns: Nanoseconds) -> Place:
+def _decide_area(old: Place | None, thing: ThingSeen, places: dict[str, Area], at_ns: Nanoseconds) -> Place:
     if old is not None and not thing.whole:
         return old
     area = areas.area_of(thing.box, places)
     if old is None:
         return Place(area)
     if area == old.area:
-        return old._replace(next=None, next_ns=None)
-    if all(areas.area_of(box, places) == area for box in _trembled(thing.box)):
+        return old._replace(candidate=None, candidate_since_ns=None)
+    if all(areas.area_of(box, places) == area for box in _jittered(thing.box)):
         return Place(area, old.stays)
-    if old.next_ns is None or old.next != area:
-        return old._replace(next=area, next_ns=at_ns)
-    return Place(area, old.stays) if at_ns - old.next_ns >= _SURE_NS else old
+    if old.candidate_since_ns is None or old.candidate != area:
+        return old._replace(candidate=area, candidate_since_ns=at_ns)
+    return Place(area, old.stays) if at_ns - old.candidate_since_ns >= _SETTLE_NS else old
 
 
-def _trembled(box: Box) -> tuple[Box, ...]:
+def _jittered(box: Box) -> tuple[Box, ...]:
     """Where its foot point may be as well, by how a detector's box trembles."""
-    across, down = _TREMBLE * (box[2] - box[0]), _TREMBLE * (box[3] - box[1])
+    across, down = _JITTER * (box[2] - box[0]), _JITTER * (box[3] - box[1])
     return tuple(shifted(box, *way) for way in ((across, 0.0), (-across, 0.0), (0.0, down), (0.0, -down)))
 
 
-def _stayed(place: Place, thing: ThingSeen, at_ns: Nanoseconds) -> Place:
+def _extend_stays(place: Place, thing: ThingSeen, at_ns: Nanoseconds) -> Place:
     if place.area is None or not thing.present:
         return place
     *before, last = place.stays or (None,)

@@ -17,18 +17,20 @@ if TYPE_CHECKING:
     from pipeline.core.track.sight import TrackRules
 
 
-_IS_IT = 0.35  # intersection over union of a thing and a region, from which on the region is that thing and no shadow
-_ON_ITS_WAY = 0.5  # of its own greatest size, how far a region got
-_GONE_S = 0.9  # who was about to leave and is not seen after so long has left
+_SAME_BOX = (
+    0.35  # intersection over union of a thing and a region, from which on the region is that thing and no shadow
+)
+_TRAVEL_OF_LARGEST = 0.5  # of its own greatest size, how far a region must have got
+_GONE_S = 0.9  # after so long unseen, one look in vain is enough to forget who was about to leave
 
 
-def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
-    """Take regions that are evidence by themselves, and in which nothing is known, for things."""
+def with_unnamed_movers(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
+    """Return the things, and one more for each region that is evidence by itself and in which nothing is known."""
     known = {number for thing in things for number in thing.regions}
     for region in scene.regions:
         if region.number in known or region.number not in scene.evidence:
             continue
-        if any(shared(region.box, thing.box) > 0.3 * area(region.box) for thing in things):  # it is that one
+        if any(shared(region.box, thing.box) > 0.3 * area(region.box) for thing in things):  # a known thing moves there
             continue
         born += 1
         travels = movement.gets_somewhere(region, scene.rules)
@@ -39,27 +41,29 @@ def unnamed(things: list[Thing], born: int, scene: Scene) -> tuple[list[Thing], 
 
 
 def judge(thing: Thing, scene: Scene) -> Thing:
-    """Say whether it is evidence for an incident now, and whether it is a thing for certain."""
-    rules, moves = scene.rules, scene.live(thing.regions)
-    came = _came(thing, moves, rules)
-    by_light = bool(thing.votes) and thing.group not in {"person", "animal"} and not came
-    by_motion = not by_light and any(one.number in scene.evidence for one in moves)
+    """Set what follows for a thing from this observation: `evident`, `proven`, `confirmed`, `present` and `stirs`."""
+    rules, moving = scene.rules, scene.live(thing.regions)
+    moved_itself = _moved_itself(thing, moving, rules)
+    may_show = moved_itself or not thing.votes or thing.group in {"person", "animal"}  # else light moves in its box
+    by_motion = may_show and any(one.number in scene.evidence for one in moving)
     sure = thing.now is not None and thing.now.likelihood >= rules.likelihood
-    if thing.now is not None and sure and moves and came:
+    if thing.now is not None and sure and moving and moved_itself:
         thing = thing._replace(proof=thing.proof + thing.now.likelihood - rules.doubt_likelihood)
-    recognised = sure and bool(moves) and thing.proof >= rules.proof_likelihood
-    evident = recognised or by_motion or (bool(moves) and _was_carried(thing, rules))
-    certain = thing.confirmed or _is_certain(thing, rules, came=came)
+    recognised = sure and bool(moving) and thing.proof >= rules.proof_likelihood
+    evident = recognised or by_motion or (bool(moving) and _followed_by_look(thing, rules))
+    certain = thing.confirmed or _is_certain(thing, rules, moved_itself=moved_itself)
     thing = thing._replace(evident=evident, proven=thing.proven or evident or certain, confirmed=certain)
-    seen = by_motion or _shows(thing, moves, scene)
-    return thing._replace(present=thing.proven and seen, stirs=thing.proven and (seen or _stirs(thing, moves, scene)))
+    seen = by_motion or _is_seen_now(thing, moving, scene)
+    return thing._replace(
+        present=thing.proven and seen, stirs=thing.proven and (seen or _moves_there(thing, moving, scene))
+    )
 
 
-def _is_certain(thing: Thing, rules: TrackRules, *, came: bool) -> bool:
+def _is_certain(thing: Thing, rules: TrackRules, *, moved_itself: bool) -> bool:
     """Whether it was seen often enough, and moved far or often enough, to be no mistake of the detector."""
-    if _was_carried(thing, rules) and (thing.hits > 1 or thing.group == "vehicle"):  # a wheel may pass for a person
+    if _followed_by_look(thing, rules) and (thing.hits > 1 or thing.group == "vehicle"):  # wheels look like people
         return True
-    if thing.moving_hits < 2 or not came:  # noqa: PLR2004  # once may be luck
+    if thing.moving_hits < 2 or not moved_itself:  # noqa: PLR2004  # once may be luck
         return False
     if thing.travelled >= rules.sure_sizes:
         return True
@@ -67,34 +71,36 @@ def _is_certain(thing: Thing, rules: TrackRules, *, came: bool) -> bool:
     return thing.hits >= rules.least_hits and (thing.travelled >= rules.came_sizes or often)
 
 
-def _shows(thing: Thing, moves: Sequence[Region], scene: Scene) -> bool:
+def _is_seen_now(thing: Thing, moving: Sequence[Region], scene: Scene) -> bool:
     """Whether it is seen now: it moves and was recognised of late, or it stands and was detected."""
     if thing.detected_ns is None:
         return False
-    if moves:  # where a look misses it, what moves there may be another one
-        return thing.misses == 0 and _stirs(thing, moves, scene)
+    if moving:  # where a look misses it, what moves there may be another one
+        return thing.misses == 0 and _moves_there(thing, moving, scene)
     return thing.now is not None and seconds(scene.at_ns - thing.rest_ns) < scene.rules.max_still_s
 
 
-def _stirs(thing: Thing, moves: Sequence[Region], scene: Scene) -> bool:
+def _moves_there(thing: Thing, moving: Sequence[Region], scene: Scene) -> bool:
     """Whether something moves where it was recognised of late."""
     recognised_ns = thing.detected_ns
-    return bool(moves) and recognised_ns is not None and seconds(scene.at_ns - recognised_ns) < scene.rules.recognised_s
+    return (
+        bool(moving) and recognised_ns is not None and seconds(scene.at_ns - recognised_ns) < scene.rules.recognised_s
+    )
 
 
-def _was_carried(thing: Thing, rules: TrackRules) -> bool:
+def _followed_by_look(thing: Thing, rules: TrackRules) -> bool:
     """Whether what was recognised once went on, as what it looks like, by more than its size."""
     return math.hypot(*thing.carried) >= rules.sure_sizes * size(thing.box)
 
 
-def _stays_put(thing: Thing, rules: TrackRules) -> bool:
+def _went_nowhere(thing: Thing, rules: TrackRules) -> bool:
     """Whether what looks like it was followed for a while, and went nowhere: what moves there is light or shade."""
     grown = size(thing.box) / max(size(thing.first), 1e-6)
     near = math.hypot(*thing.carried) < rules.came_sizes * size(thing.box)
     return thing.carried_s >= rules.carried_s and near and 1 / rules.came_growth < grown < rules.came_growth
 
 
-def _came(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
+def _moved_itself(thing: Thing, moving: Sequence[Region], rules: TrackRules) -> bool:
     """Whether it moved itself; light and shade that pass over parked vehicles move in their boxes, too.
 
     A vehicle, or a chair, moved where what looks like it did, or where a region as large as it is went on its way.
@@ -102,19 +108,24 @@ def _came(thing: Thing, moves: Sequence[Region], rules: TrackRules) -> bool:
     """
     if thing.group in {"person", "animal"}:
         best = max((vote.best for vote in thing.votes), default=0.0)
-        return best >= rules.still_likelihood or thing.travelled >= rules.stirred_sizes or not _stays_put(thing, rules)
-    if _stays_put(thing, rules):
+        return (
+            best >= rules.still_likelihood or thing.travelled >= rules.stirred_sizes or not _went_nowhere(thing, rules)
+        )
+    if _went_nowhere(thing, rules):
         return False
     seen_often = thing.carried_s >= rules.carried_s or thing.hits >= rules.least_hits
     if thing.travelled >= (rules.came_sizes if thing.carried_s else rules.sure_sizes) and seen_often:
         return True
     return thing.hits > 1 and any(
-        overlap(one.box, thing.box) >= _IS_IT and one.travelled >= _ON_ITS_WAY * one.largest for one in moves
+        overlap(one.box, thing.box) >= _SAME_BOX and one.travelled >= _TRAVEL_OF_LARGEST * one.largest for one in moving
     )
 
 
 def is_lost(thing: Thing, scene: Scene) -> bool:
-    """Whether it is to be forgotten: it left, or too many looks or too long a time did not show it."""
+    """Whether it is to be forgotten: it left, or too many looks or too long a time did not show it.
+
+    What was never evidence is forgotten after two looks in vain.
+    """
     rules = scene.rules
     unseen_s = seconds(scene.at_ns - thing.seen_ns)
     if not thing.votes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pipeline.core.geometry import area, centre, overlap, shared, size
 from pipeline.core.track import pieces
 from pipeline.core.track.assignment import IMPOSSIBLE, assign
-from pipeline.core.track.hidden import is_anothers, is_unseen
+from pipeline.core.track.hidden import fits_hidden_better, is_missed_now
 from pipeline.core.track.thing import Thing, blended, change, difference, distance, is_leaving, seconds
 from pipeline.core.track.votes import GROUPS, Vote, add_votes, sum_evidence
 
@@ -24,14 +24,14 @@ _MOST_SPEED = 0.6  # shares of the picture a second
 
 
 def match(things: list[Thing], hidden: Iterable[Thing], born: int, scene: Scene) -> tuple[list[Thing], int]:
-    """Give detections to things; what is left and moves is a new thing, or, as `known_again` finds, a hidden one."""
+    """Give detections to things; what is left and moves is a new thing, or, as `reidentify` finds, a hidden one."""
     counted = [one for one in scene.sight.detections or () if _counts(one, scene)]
     cycles = pieces.ridden(counted)
     found = [one for one in counted if one not in cycles]
     pairs = assign([[_cost(thing, one, scene) for one in found] for thing in things])
     matched = {row for row, _ in pairs}
-    away = [*hidden, *(one for row, one in enumerate(things) if row not in matched and is_unseen(one, scene))]
-    given = {row: column for row, column in pairs if not is_anothers(things[row], found[column], away, scene)}
+    away = [*hidden, *(one for row, one in enumerate(things) if row not in matched and is_missed_now(one, scene))]
+    given = {row: column for row, column in pairs if not fits_hidden_better(things[row], found[column], away, scene)}
     kept = dict(_weakly([(row, thing) for row, thing in enumerate(things) if row not in given], scene))
     result = [
         _update(thing, found[given[row]], scene)

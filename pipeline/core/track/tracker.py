@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.core.geometry import area, centre, covers, shared
 from pipeline.core.track import pieces
-from pipeline.core.track.evidence import is_lost, judge, unnamed
-from pipeline.core.track.hidden import known_again, remembered
+from pipeline.core.track.evidence import is_lost, judge, with_unnamed_movers
+from pipeline.core.track.hidden import reidentify, still_hidden
 from pipeline.core.track.matching import match, predicted
 from pipeline.core.track.movement import Watch, find_evidence
 from pipeline.core.track.regions import Region, follow
@@ -73,17 +73,17 @@ def step(tracker: Tracker, sight: Sight, rules: TrackRules) -> Tracker:
     remembered_s = rules.lost_standing_s  # what moves where a thing was so long ago is another one
     fresh = (thing for thing in tracker.things if seconds(sight.at_ns - thing.seen_ns) <= remembered_s)
     here, gone = _parted(_carried(fresh, scene), scene)
-    things, hidden, born = here, remembered(tracker.hidden, gone, scene), tracker.things_born
+    things, hidden, born = here, still_hidden(tracker.hidden, gone, scene), tracker.things_born
     if sight.detections is not None:
         things, born = match(things, hidden, born, scene)
-        things, hidden = known_again(_without_doubles(things), hidden, scene)
-    things, born = unnamed(things, born, scene)
+        things, hidden = reidentify(_without_doubles(things), hidden, scene)
+    things, born = with_unnamed_movers(things, born, scene)
     here, gone = _parted(things, scene)
     return Tracker(
         watch,
         regions,
         tuple(judge(thing, scene) for thing in here),
-        remembered(hidden, gone, scene),
+        still_hidden(hidden, gone, scene),
         max((tracker.regions_born, *(region.number for region in regions))),
         born,
     )
