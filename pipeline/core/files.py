@@ -144,11 +144,13 @@ def check_size(path: Path, most_bytes: int) -> None:
 def replace(path: Path, data: bytes, mode: int = 0o640) -> None:
     """Write a small file beside the old one and put it in its place: a reader sees the old one or the new one.
 
-    A link in its place is replaced, not followed.
+    A link in its place is replaced, not followed; a pipe or a device is refused.
 
     Raises:
         OSError: It cannot be written; the old one is as it was.
     """
+    if path.exists() and not path.is_symlink() and not path.is_dir():  # a folder is refused by the renaming
+        _check_regular(path, path.stat())
     part = path.with_name(f".{path.name}.{os.getpid()}{_PART}")
     part.unlink(missing_ok=True)  # of a process that was killed; or planted, as the name can be guessed
     try:

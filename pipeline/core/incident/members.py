@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pipeline.core.facts import ObjectsFact
+from pipeline.core.incident.presence import RUN_UP_NS
 from pipeline.core.incident.whereabouts import ZoneStay
 from pipeline.core.track.votes import GROUPS, Vote, find_best, find_group, sum_evidence
 from pipeline.core.vocabulary import Direction, Group, Nanoseconds, Speed
@@ -74,10 +75,10 @@ def joined(
         if old is None and len(found) >= MOST:
             continue
         places = where[thing.number]
-        first_ns = old.first_ns if old else max(thing.born_ns, places.entered_ns)
+        first_ns = old.first_ns if old else max(thing.born_ns, places.entered_ns, at_ns - RUN_UP_NS)
         found[thing.number] = Member(
             number=thing.number,
-            first_ns=min(first_ns, at_ns),
+            first_ns=Nanoseconds(min(first_ns, at_ns)),
             last_ns=at_ns if thing.present or old is None else old.last_ns,
             votes=thing.votes,
             confirmed=thing.confirmed,

@@ -94,6 +94,15 @@ def test_a_file_is_replaced_with_its_mode_and_nothing_is_left_beside_it(tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_pipe_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="is a pipe, not a regular file"):
+        files.replace(pipe, b"new")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_a_planted_link_is_replaced_and_its_target_is_left_alone(tmp_path):
     link = _odd(tmp_path, "link")
     files.replace(link, b"new")

@@ -33,6 +33,11 @@ def test_who_comes_from_another_area_is_a_member_from_when_it_came_in():
     assert one.first_ns == 3 * NS
 
 
+def test_a_stay_is_put_back_no_farther_than_an_incident():
+    (one,) = joined((), thing(born_s=1.0), at_s=30.0)
+    assert one.first_ns == 20 * NS
+
+
 def test_nobody_came_after_he_was_seen():
     (one,) = joined((), thing(born_s=1.0), at_s=4.0, since_s=5.0)
     assert one.first_ns == 4 * NS
